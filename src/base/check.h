@@ -1,5 +1,5 @@
-// WAYBILL_CHECK(condition, "why"): programmer errors end the process, in release builds too. Never used on
-// input, network, disk or database results: those are Errors.
+// WAYBILL_CHECK(condition, "why"): programmer errors end the process, in release builds too. Never
+// used on input, network, disk or database results: those are Errors.
 
 #ifndef WAYBILL_BASE_CHECK_H_
 #define WAYBILL_BASE_CHECK_H_
@@ -8,9 +8,9 @@ namespace waybill::base {
 [[noreturn]] void check_failed(const char* condition, const char* why, const char* file, int line);
 }  // namespace waybill::base
 
-#define WAYBILL_CHECK(condition, why)   \
-  (__builtin_expect(!!(condition), 1)   \
-       ? static_cast<void>(0)           \
+#define WAYBILL_CHECK(condition, why) \
+  (__builtin_expect(!!(condition), 1) \
+       ? static_cast<void>(0)         \
        : ::waybill::base::check_failed(#condition, why, __FILE__, __LINE__))
 
 #endif  // WAYBILL_BASE_CHECK_H_

@@ -17,7 +17,8 @@ class Clock {
   virtual ~Clock() = default;
   // The wall clock, for logs, file names and what a person reads. No decision rests on it.
   [[nodiscard]] virtual Millis wall_ms() const = 0;
-  // Monotonic and counting through suspend (CLOCK_BOOTTIME): a machine that slept does not believe an old lease.
+  // Monotonic and counting through suspend (CLOCK_BOOTTIME): a machine that slept does not believe
+  // an old lease.
   [[nodiscard]] virtual Millis boot_ms() const = 0;
 };
 

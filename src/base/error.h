@@ -1,7 +1,8 @@
-// The one error type of the project: a closed set of categories, a sentence for a person, and, for input that
-// breaks a rule, which field broke which limit.
+// The one error type of the project: a closed set of categories, a sentence for a person, and, for
+// input that breaks a rule, which field broke which limit.
 //
-// Portable code asks for the category, never for a vendor's code; drivers translate at their own edge.
+// Portable code asks for the category, never for a vendor's code; drivers translate at their own
+// edge.
 
 #ifndef WAYBILL_BASE_ERROR_H_
 #define WAYBILL_BASE_ERROR_H_
@@ -15,13 +16,14 @@ namespace waybill::base {
 
 // What kind of thing went wrong. Closed: adding one means deciding its retry and its HTTP answer.
 enum class ErrorCategory : std::uint8_t {
-  kInvalid,         // the input breaks a rule; the same input will break it again
-  kNotFound,        // no such thing, or not visible to this caller (the two are indistinguishable on purpose)
-  kDenied,          // the caller may not do this
-  kConflict,        // the present state or an earlier request forbids it
-  kLimit,           // a named limit is exceeded; `field`, `limit` and `unit` say which
-  kUnavailable,     // the other side is away or busy; the same call may work later and had no effect
-  kTimeout,         // no answer in time; treated like kUnavailable where the call has no effect
+  kInvalid,      // the input breaks a rule; the same input will break it again
+  kNotFound,     // no such thing, or not visible to this caller (the two are indistinguishable on
+                 // purpose)
+  kDenied,       // the caller may not do this
+  kConflict,     // the present state or an earlier request forbids it
+  kLimit,        // a named limit is exceeded; `field`, `limit` and `unit` say which
+  kUnavailable,  // the other side is away or busy; the same call may work later and had no effect
+  kTimeout,      // no answer in time; treated like kUnavailable where the call has no effect
   kOutcomeUnknown,  // a commit was sent and its answer lost: it may or may not have happened
   kCancelled,       // stopped on request (abort flag, shutdown, lost lease)
   kInternal,        // a bug or a broken environment; a person has to look

@@ -1,5 +1,6 @@
-// Appends JSON text to a string: the arrays that carry batches into SQL, API answers, log lines. It escapes and puts
-// commas; the caller opens and closes. For reading JSON use Boost.JSON or simdjson in a .cc file.
+// Appends JSON text to a string: the arrays that carry batches into SQL, API answers, log lines. It
+// escapes and puts commas; the caller opens and closes. For reading JSON use Boost.JSON or simdjson
+// in a .cc file.
 
 #ifndef WAYBILL_BASE_JSON_WRITER_H_
 #define WAYBILL_BASE_JSON_WRITER_H_
@@ -11,16 +12,29 @@
 
 namespace waybill::base {
 
-// Appends `text` as a JSON string with its quotes (RFC 8259 §7). Bytes that are not UTF-8 become U+FFFD.
+// Appends `text` as a JSON string with its quotes (RFC 8259 §7). Bytes that are not UTF-8 become
+// U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
 // Not thread-safe. Usage: w.begin_object(); w.key("id"); w.value(7); w.end_object(); use w.text().
 class JsonWriter {
  public:
-  JsonWriter& begin_object() { open('{'); return *this; }
-  JsonWriter& end_object() { close('}'); return *this; }
-  JsonWriter& begin_array() { open('['); return *this; }
-  JsonWriter& end_array() { close(']'); return *this; }
+  JsonWriter& begin_object() {
+    open('{');
+    return *this;
+  }
+  JsonWriter& end_object() {
+    close('}');
+    return *this;
+  }
+  JsonWriter& begin_array() {
+    open('[');
+    return *this;
+  }
+  JsonWriter& end_array() {
+    close(']');
+    return *this;
+  }
   JsonWriter& key(std::string_view name);
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }

@@ -1,7 +1,9 @@
-// The logging facade: one event = one record with named fields. The app decides where records go and how they look
-// (one JSON object per line); without a sink they are dropped, so libraries and tests stay silent.
+// The logging facade: one event = one record with named fields. The app decides where records go
+// and how they look (one JSON object per line); without a sink they are dropped, so libraries and
+// tests stay silent.
 //
-// Never log tokens, parameters, cell values or file contents. Text from outside is a field, never part of `event`.
+// Never log tokens, parameters, cell values or file contents. Text from outside is a field, never
+// part of `event`.
 
 #ifndef WAYBILL_BASE_LOG_H_
 #define WAYBILL_BASE_LOG_H_
@@ -18,7 +20,8 @@ namespace waybill::base {
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError, kCritical, kAudit };
 
 struct LogField {
-  std::string_view key;  // lowerCamel: taskId, eventId, dispatchVersion, type, tenantId, requestId, traceId, ...
+  std::string_view
+      key;  // lowerCamel: taskId, eventId, dispatchVersion, type, tenantId, requestId, traceId, ...
   std::variant<std::int64_t, double, bool, std::string> value;
 
   LogField(std::string_view k, std::string v) : key(k), value(std::move(v)) {}
@@ -38,7 +41,8 @@ class LogSink {
   virtual void write(LogLevel level, std::string_view event, std::span<const LogField> fields) = 0;
 };
 
-// Installs the process's sink; null removes it. `sink` must outlive all logging. Not for use while other threads log.
+// Installs the process's sink; null removes it. `sink` must outlive all logging. Not for use while
+// other threads log.
 void set_log_sink(LogSink* sink);
 
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});

@@ -34,8 +34,8 @@ std::string make_uuid(Random& random) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::uint64_t high = random.next();
   std::uint64_t low = random.next();
-  high = (high & ~0xf000ULL) | 0x4000ULL;                                  // version 4
-  low = (low & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;             // variant 10
+  high = (high & ~0xf000ULL) | 0x4000ULL;                       // version 4
+  low = (low & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // variant 10
   std::string text(36, '-');
   std::size_t at = 0;
   for (int digit = 0; digit < 32; ++digit) {

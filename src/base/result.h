@@ -1,5 +1,5 @@
-// Result<T>: a value or an Error. Both the type and every function that returns it are [[nodiscard]].
-// (C++20 has no std::expected.)
+// Result<T>: a value or an Error. Both the type and every function that returns it are
+// [[nodiscard]]. (C++20 has no std::expected.)
 
 #ifndef WAYBILL_BASE_RESULT_H_
 #define WAYBILL_BASE_RESULT_H_
@@ -24,9 +24,18 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   // REQUIRES: ok().
-  T& value() & { check_ok(); return *std::get_if<0>(&state_); }
-  const T& value() const& { check_ok(); return *std::get_if<0>(&state_); }
-  T&& value() && { check_ok(); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    check_ok();
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    check_ok();
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    check_ok();
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -34,8 +43,14 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   // REQUIRES: !ok().
-  const Error& error() const& { check_failed(); return *std::get_if<1>(&state_); }
-  Error&& error() && { check_failed(); return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& {
+    check_failed();
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    check_failed();
+    return std::move(*std::get_if<1>(&state_));
+  }
 
  private:
   void check_ok() const { WAYBILL_CHECK(ok(), "value() of a failed Result"); }
@@ -51,8 +66,14 @@ class [[nodiscard]] Result<void> {
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { WAYBILL_CHECK(!ok(), "error() of a successful Status"); return *error_; }
-  Error&& error() && { WAYBILL_CHECK(!ok(), "error() of a successful Status"); return std::move(*error_); }
+  const Error& error() const& {
+    WAYBILL_CHECK(!ok(), "error() of a successful Status");
+    return *error_;
+  }
+  Error&& error() && {
+    WAYBILL_CHECK(!ok(), "error() of a successful Status");
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;
@@ -67,13 +88,14 @@ using Status = Result<void>;
 #define WAYBILL_CONCAT(a, b) WAYBILL_CONCAT_INNER(a, b)
 
 // WAYBILL_TRY(expression): returns the error of a failed Result from the enclosing function.
-#define WAYBILL_TRY(expression)                                      \
-  do {                                                               \
-    auto&& waybill_try_result = (expression);                        \
+#define WAYBILL_TRY(expression)                                                 \
+  do {                                                                          \
+    auto&& waybill_try_result = (expression);                                   \
     if (!waybill_try_result.ok()) return std::move(waybill_try_result).error(); \
   } while (false)
 
-// WAYBILL_ASSIGN(auto rows, expression): the value on success, an early return with the error on failure.
+// WAYBILL_ASSIGN(auto rows, expression): the value on success, an early return with the error on
+// failure.
 #define WAYBILL_ASSIGN(declaration, expression) \
   WAYBILL_ASSIGN_IMPL(WAYBILL_CONCAT(waybill_result_, __LINE__), declaration, expression)
 #define WAYBILL_ASSIGN_IMPL(name, declaration, expression) \

@@ -15,7 +15,8 @@ struct Sha256::Impl {
 };
 
 Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
-  WAYBILL_CHECK(EVP_DigestInit_ex(impl_->context, EVP_sha256(), nullptr) == 1, "SHA-256 is missing");
+  WAYBILL_CHECK(EVP_DigestInit_ex(impl_->context, EVP_sha256(), nullptr) == 1,
+                "SHA-256 is missing");
 }
 Sha256::~Sha256() = default;
 

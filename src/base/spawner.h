@@ -1,5 +1,5 @@
-// Where threads come from. Production code never starts one by itself: the app hands out a ThreadSpawner, tests
-// and the simulator hand out what they like.
+// Where threads come from. Production code never starts one by itself: the app hands out a
+// ThreadSpawner, tests and the simulator hand out what they like.
 
 #ifndef WAYBILL_BASE_SPAWNER_H_
 #define WAYBILL_BASE_SPAWNER_H_
@@ -10,7 +10,8 @@
 
 namespace waybill::base {
 
-// Owns one running body. The destructor joins: whoever spawned decides when the body should end, then waits.
+// Owns one running body. The destructor joins: whoever spawned decides when the body should end,
+// then waits.
 class Spawned {
  public:
   virtual ~Spawned() = default;
@@ -22,8 +23,9 @@ class Spawned {
 class Spawner {
  public:
   virtual ~Spawner() = default;
-  // Runs `body` beside the caller. `name` shows in debuggers and `top` (the first 15 characters). The body must
-  // not throw. Returns null where no thread can be had (the caller reports kUnavailable).
+  // Runs `body` beside the caller. `name` shows in debuggers and `top` (the first 15 characters).
+  // The body must not throw. Returns null where no thread can be had (the caller reports
+  // kUnavailable).
   [[nodiscard]] virtual std::unique_ptr<Spawned> spawn(const std::string& name,
                                                        std::function<void()> body) = 0;
 };

@@ -6,7 +6,8 @@
 
 namespace waybill::base {
 namespace {
-bool continues(std::string_view text, std::size_t at, unsigned char low = 0x80, unsigned char high = 0xBF) {
+bool continues(std::string_view text, std::size_t at, unsigned char low = 0x80,
+               unsigned char high = 0xBF) {
   if (at >= text.size()) return false;
   const auto byte = static_cast<unsigned char>(text[at]);
   return byte >= low && byte <= high;
@@ -124,7 +125,8 @@ bool equal_constant_time(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
+    difference |=
+        static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
   }
   return difference == 0;
 }

@@ -12,8 +12,9 @@
 
 namespace waybill::base {
 
-// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (1..4), or 0 where there is none
-// (Unicode Table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF). An empty text gives 0.
+// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (1..4), or 0 where there
+// is none (Unicode Table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF). An empty
+// text gives 0.
 std::size_t utf8_sequence(std::string_view text);
 
 bool is_utf8(std::string_view text);
@@ -24,10 +25,12 @@ std::string to_utf8(std::string_view text);
 // Number of Unicode characters. REQUIRES: is_utf8(text).
 std::size_t utf8_length(std::string_view text);
 
-// The first `characters` Unicode characters, never half of one. Ill-formed bytes count as one character each.
+// The first `characters` Unicode characters, never half of one. Ill-formed bytes count as one
+// character each.
 std::string_view utf8_prefix(std::string_view text, std::size_t characters);
 
-// One printable line of at most `characters` characters: control characters and line separators become \xNN or
+// One printable line of at most `characters` characters: control characters and line separators
+// become \xNN or
 // \u{NNNN}, ill-formed bytes U+FFFD, and a cut text ends with an ellipsis.
 std::string printable(std::string_view text, std::size_t characters = 1000);
 

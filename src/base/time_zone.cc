@@ -21,13 +21,16 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
   TimeZone zone;
   if (name == "UTC") return zone;
   try {
-    const date::time_zone* found = name.empty() ? date::current_zone() : date::locate_zone(std::string(name));
+    const date::time_zone* found =
+        name.empty() ? date::current_zone() : date::locate_zone(std::string(name));
     zone.zone_ = found;
     zone.name_ = found->name();
     return zone;
   } catch (const std::exception&) {
     if (name.empty()) return TimeZone();  // a machine without a zone setting runs in UTC
-    return invalid("time_zone", fmt::format("unknown time zone \"{}\"; use an IANA name such as Asia/Shanghai", name));
+    return invalid(
+        "time_zone",
+        fmt::format("unknown time zone \"{}\"; use an IANA name such as Asia/Shanghai", name));
   }
 }
 
@@ -44,10 +47,11 @@ std::string TimeZone::iso(Millis utc_ms) const {
   const date::year_month_day ymd(day);
   const date::hh_mm_ss<std::chrono::milliseconds> time(local - day);
   const std::int64_t minutes = (offset < 0 ? -offset : offset) / 60;
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}{}{:02}:{:02}", static_cast<int>(ymd.year()),
-                     static_cast<unsigned>(ymd.month()), static_cast<unsigned>(ymd.day()), time.hours().count(),
-                     time.minutes().count(), time.seconds().count(), time.subseconds().count(),
-                     offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}{}{:02}:{:02}",
+                     static_cast<int>(ymd.year()), static_cast<unsigned>(ymd.month()),
+                     static_cast<unsigned>(ymd.day()), time.hours().count(), time.minutes().count(),
+                     time.seconds().count(), time.subseconds().count(), offset < 0 ? '-' : '+',
+                     minutes / 60, minutes % 60);
 }
 
 std::string TimeZone::clock_time(Millis utc_ms) const { return iso(utc_ms).substr(11, 8); }
@@ -85,7 +89,8 @@ Result<Millis> parse_iso(std::string_view text) {
     if (skip('.')) {
       int scale = 100;
       if (text.empty() || text[0] < '0' || text[0] > '9') return bad;
-      for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1), scale /= 10) {
+      for (; !text.empty() && text[0] >= '0' && text[0] <= '9';
+           text.remove_prefix(1), scale /= 10) {
         millis += (text[0] - '0') * scale;
       }
     }
@@ -106,7 +111,8 @@ Result<Millis> parse_iso(std::string_view text) {
                                  date::day(static_cast<unsigned>(day))};
   if (!ymd.ok()) return bad;
   const auto days = date::sys_days(ymd).time_since_epoch().count();
-  return ((static_cast<Millis>(days) * 24 + hour) * 60 + minute - offset_minutes) * 60'000 + second * 1000 + millis;
+  return ((static_cast<Millis>(days) * 24 + hour) * 60 + minute - offset_minutes) * 60'000 +
+         second * 1000 + millis;
 }
 
 }  // namespace waybill::base

@@ -1,4 +1,5 @@
-// Time zones by IANA name, for what a person reads: ISO-8601 with offset in answers, local dates in files.
+// Time zones by IANA name, for what a person reads: ISO-8601 with offset in answers, local dates in
+// files.
 
 #ifndef WAYBILL_BASE_TIME_ZONE_H_
 #define WAYBILL_BASE_TIME_ZONE_H_
@@ -32,7 +33,8 @@ class TimeZone {
   const void* zone_ = nullptr;  // date::time_zone, owned by the zone database; null = UTC
 };
 
-// Parses "2026-11-30T14:23:59.123+08:00" or "...Z" (seconds and fraction optional). kInvalid otherwise.
+// Parses "2026-11-30T14:23:59.123+08:00" or "...Z" (seconds and fraction optional). kInvalid
+// otherwise.
 Result<Millis> parse_iso(std::string_view text);
 
 }  // namespace waybill::base

@@ -22,7 +22,8 @@ class Wake {
     }
     condition_.notify_all();
   }
-  // Waits until raised or for `timeout` milliseconds; clears the condition. True when it was raised.
+  // Waits until raised or for `timeout` milliseconds; clears the condition. True when it was
+  // raised.
   bool wait_for(Millis timeout) {
     std::unique_lock lock(mutex_);
     condition_.wait_for(lock, std::chrono::milliseconds(timeout), [this] { return raised_; });

@@ -1,0 +1,48 @@
+#include "base/time_zone.h"
+
+#include <gtest/gtest.h>
+
+namespace waybill::base {
+namespace {
+
+TEST(TimeZoneTest, WritesLocalTimeWithOffset) {
+  const TimeZone shanghai = TimeZone::find("Asia/Shanghai").value();
+  EXPECT_EQ(shanghai.iso(1796019839123), "2026-11-30T14:23:59.123+08:00");
+  EXPECT_EQ(TimeZone().iso(0), "1970-01-01T00:00:00.000+00:00");
+  EXPECT_EQ(shanghai.clock_time(1796019839123), "14:23:59");
+}
+
+TEST(TimeZoneTest, KnowsDaylightSavingAndOddOffsets) {
+  const TimeZone york = TimeZone::find("America/New_York").value();
+  EXPECT_EQ(york.offset_seconds(1'783'000'000'000), -4 * 3600);  // July 2026
+  EXPECT_EQ(york.offset_seconds(1'796'019'839'000), -5 * 3600);  // November 2026
+  EXPECT_EQ(TimeZone::find("Pacific/Chatham").value().iso(1'796'019'839'000).substr(23), "+13:45");
+}
+
+TEST(TimeZoneTest, RefusesUnknownNames) {
+  const auto zone = TimeZone::find("Mars/Olympus");
+  ASSERT_FALSE(zone.ok());
+  EXPECT_NE(zone.error().message.find("Mars/Olympus"), std::string::npos);
+  EXPECT_TRUE(TimeZone::find("").ok());
+}
+
+TEST(ParseIsoTest, ReadsWhatIsoWrites) {
+  const TimeZone zone = TimeZone::find("Asia/Kolkata").value();
+  for (const Millis ms : {Millis{0}, Millis{1'796'019'839'123}, Millis{-1}}) {
+    EXPECT_EQ(parse_iso(zone.iso(ms)).value(), ms);
+  }
+  EXPECT_EQ(parse_iso("2026-11-30T14:23Z").value(), 1'796'048'580'000);
+  EXPECT_EQ(parse_iso("2026-11-30T14:23:59.1239+0800").value(), 1'796'019'839'123);
+}
+
+TEST(ParseIsoTest, RefusesWhatIsNoTime) {
+  for (const char* text :
+       {"", "2026", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-30T24:00:00Z",
+        "2026-11-30T14:23:59", "2026-11-30T14:23:59.Z", "2026-11-30T14:23:59Zx",
+        "-026-11-30T14:23:59Z", "2026-11-30T14:23:59+19:00"}) {
+    EXPECT_FALSE(parse_iso(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace waybill::base
