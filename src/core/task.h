@@ -1,5 +1,5 @@
-// The nouns of dispatch: what a task and its command can be. The numbers and words below are stored and sent; they
-// never change their meaning (docs/formats.md, frozen by a test).
+// The nouns of dispatch: what a task and its command can be. The numbers and words below are stored
+// and sent; they never change their meaning (docs/formats.md, frozen by a test).
 
 #ifndef WAYBILL_CORE_TASK_H_
 #define WAYBILL_CORE_TASK_H_
@@ -53,8 +53,8 @@ struct Execution {
   friend auto operator<=>(const Execution&, const Execution&) = default;
 };
 
-std::string_view to_string(TaskKind kind);        // "EXPORT", "ACTION"
-std::string_view to_string(TaskStatus status);    // "PENDING", ...
+std::string_view to_string(TaskKind kind);      // "EXPORT", "ACTION"
+std::string_view to_string(TaskStatus status);  // "PENDING", ...
 std::string_view to_string(CommandStatus status);
 std::string_view to_string(FailureClass failure);  // "" for kNone, "BUSINESS", ...
 std::string_view level_name(Level level);          // "P0".."P3"
@@ -66,7 +66,9 @@ std::optional<Level> parse_level(std::string_view word);
 std::optional<TaskStatus> task_status_of(std::int64_t code);
 
 // PENDING or RUNNING: counts against the limits of active tasks.
-constexpr bool is_active(TaskStatus s) { return s == TaskStatus::kPending || s == TaskStatus::kRunning; }
+constexpr bool is_active(TaskStatus s) {
+  return s == TaskStatus::kPending || s == TaskStatus::kRunning;
+}
 // No event but a manual retry or an expiry moves it any more.
 constexpr bool is_ended(TaskStatus s) {
   return s == TaskStatus::kSucceeded || s == TaskStatus::kFailed || s == TaskStatus::kCancelled ||
