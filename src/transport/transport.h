@@ -1,11 +1,14 @@
-// The broker seam: pull, and settle in sets. The payload is opaque bytes; a transport never learns what a task is.
+// The broker seam: pull, and settle in sets. The payload is opaque bytes; a transport never learns
+// what a task is.
 //
-// Promise to callers: at least once. A message may arrive twice, late, or never; what matters is in the database.
+// Promise to callers: at least once. A message may arrive twice, late, or never; what matters is in
+// the database.
 
 #ifndef WAYBILL_TRANSPORT_TRANSPORT_H_
 #define WAYBILL_TRANSPORT_TRANSPORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,9 +32,9 @@ struct Stream {
 
 struct Message {
   Stream stream;
-  std::string key;                                 // for people who search the broker; the task id
+  std::string key;  // for people who search the broker; the task id
   std::string tag;
-  std::map<std::string, std::string> properties;   // eventId, taskId, dispatchVersion, schemaVersion
+  std::map<std::string, std::string> properties;  // eventId, taskId, dispatchVersion, schemaVersion
   std::string payload;
 };
 
@@ -65,17 +68,28 @@ class Transport {
   virtual ~Transport() = default;
   // Makes topics, queues, groups. Idempotent.
   virtual base::Status declare(std::span<const Stream> streams) = 0;
-  // Pipelined; returns one outcome per message, at the latest at `deadline_ms` (boot clock). What has no confirmation
-  // by then is not confirmed.
-  virtual std::vector<SendOutcome> send(std::span<const Message> messages, base::Millis deadline_ms) = 0;
-  // At most `credit` deliveries; waits up to `wait_ms` for the first. Empty while the stream is on hold.
-  virtual base::Result<std::vector<Delivery>> receive(const Stream& stream, std::size_t credit, base::Millis wait_ms) = 0;
+  // Pipelined; returns one outcome per message, at the latest at `deadline_ms` (boot clock). What
+  // has no confirmation by then is not confirmed.
+  virtual std::vector<SendOutcome> send(std::span<const Message> messages,
+                                        base::Millis deadline_ms) = 0;
+  // At most `credit` deliveries; waits up to `wait_ms` for the first (0: takes what is there).
+  // Empty while the stream is on hold. kInvalid for a stream that was not declared.
+  virtual base::Result<std::vector<Delivery>> receive(const Stream& stream, std::size_t credit,
+                                                      base::Millis wait_ms) = 0;
+  // Tokens that are settled already, or of a connection that is gone, are ignored.
   virtual base::Status settle(std::span<const Token> tokens, Settle how) = 0;
-  // No answer is a legal state: while the database is away deliveries are held and the stream stops pulling.
+  // No answer is a legal state: while the database is away deliveries are held and the stream stops
+  // pulling.
   virtual void hold(const Stream& stream) = 0;
   virtual void resume(const Stream& stream) = 0;
   // Like receive(), for dead letters of every stream. Settle them with kAck.
-  virtual base::Result<std::vector<Delivery>> dead_letters(std::size_t credit, base::Millis wait_ms) = 0;
+  virtual base::Result<std::vector<Delivery>> dead_letters(std::size_t credit,
+                                                           base::Millis wait_ms) = 0;
+  // Called, from any thread, when a delivery may wait where receive() last found none; may be
+  // spurious. Quick; must not call the transport. Listeners that come too late or never cost
+  // latency (callers look again every second), no more. Register before the first receive(). A
+  // driver that cannot tell does nothing.
+  virtual void on_delivery(std::function<void()> listener) { static_cast<void>(listener); }
   [[nodiscard]] virtual Health health() = 0;
   // Stops pulling and gives unsettled messages back. Running executions belong to dispatch.
   virtual void close() = 0;
