@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sqlite3
 import time
 
 import pytest
@@ -163,12 +164,7 @@ def test_cancel_while_running_leaves_no_file(site, provider):
 
 def test_lost_commands_come_back(site, provider):
     """Rows of the outbox deleted by hand: the reconciler alone makes the command again, same version."""
-    where = site(reconciler_period=0.3)
-    where.write_config("  grace_seconds: 2\n" if False else "")
-    where.start()
-    where.stop()
-    import sqlite3
-    where.start()
+    where = site(reconciler_period=0.3).start()
     provider.hold(0)
     running = [where.create(parameters={"n": n}) for n in range(8)]
     waiting = where.create(parameters={"n": 99})
