@@ -33,45 +33,36 @@ enum class Rule : std::uint8_t {
   kPoison,     // PENDING -> FAILED
   kUnblock,    // BLOCKED -> PENDING
   kFileGone,   // SUCCEEDED -> EXPIRED
-  kEnded,      // refusals
-  kNotRunning,
-  kNotFailed,
-  kNotPending,
-  kNotBlocked,
-  kNotSucceeded,
+  kEnded,      // refused: ended
+  kNotRun,     // refused: not_running
+  kNotFail,    // refused: not_failed
+  kNotPend,    // refused: not_pending
+  kNotBlock,   // refused: not_blocked
+  kNotDone,    // refused: not_succeeded
 };
-using R = Rule;
-using Row = std::array<Rule, kEventCount>;
+using enum Rule;
+using Row = std::array<Rule, kTaskStatusCount>;
 
-// The life of a task. Rows: TaskStatus in the order of its codes; columns: Event in its order.
+// The life of a task. Rows: Event in its order; columns: TaskStatus in the order of its codes.
 // docs/state_machine.md shows the same table with the resulting states.
-constexpr std::array<Row, kTaskStatusCount> kTable{{
-    // claim, succeed, fail, retry_later, overdue, release, stop_observed, lost,
-    //     cancel, manual_retry, quarantine, promote, expire
-    /* PENDING */
-    {R::kTake, R::kNotRunning, R::kNotRunning, R::kNotRunning, R::kNotRunning, R::kNotRunning,
-     R::kNotRunning, R::kNotRunning, R::kWithdraw, R::kNotFailed, R::kPoison, R::kNotBlocked,
-     R::kNotSucceeded},
-    /* RUNNING */
-    {R::kNotPending, R::kCommit, R::kEndFailed, R::kTryAgain, R::kTimeOut, R::kGiveBack, R::kStop,
-     R::kRecover, R::kAskToStop, R::kNotFailed, R::kNotPending, R::kNotBlocked, R::kNotSucceeded},
-    /* SUCCEEDED */
-    {R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded,
-     R::kEnded, R::kNotFailed, R::kEnded, R::kEnded, R::kFileGone},
-    /* FAILED */
-    {R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded,
-     R::kEnded, R::kStartOver, R::kEnded, R::kEnded, R::kNotSucceeded},
-    /* CANCELLED */
-    {R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded,
-     R::kEnded, R::kNotFailed, R::kEnded, R::kEnded, R::kNotSucceeded},
-    /* EXPIRED */
-    {R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded, R::kEnded,
-     R::kEnded, R::kNotFailed, R::kEnded, R::kEnded, R::kNotSucceeded},
-    /* BLOCKED */
-    {R::kNotPending, R::kNotRunning, R::kNotRunning, R::kNotRunning, R::kNotRunning, R::kNotRunning,
-     R::kNotRunning, R::kNotRunning, R::kWithdraw, R::kNotFailed, R::kNotPending, R::kUnblock,
-     R::kNotSucceeded},
+// clang-format off
+constexpr std::array<Row, kEventCount> kTable{{
+    // PENDING    RUNNING     SUCCEEDED  FAILED      CANCELLED EXPIRED   BLOCKED
+    {kTake,     kNotPend,   kEnded,    kEnded,     kEnded,   kEnded,   kNotPend},  // claim
+    {kNotRun,   kCommit,    kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // succeed
+    {kNotRun,   kEndFailed, kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // fail
+    {kNotRun,   kTryAgain,  kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // retry_later
+    {kNotRun,   kTimeOut,   kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // overdue
+    {kNotRun,   kGiveBack,  kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // release
+    {kNotRun,   kStop,      kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // stop_observed
+    {kNotRun,   kRecover,   kEnded,    kEnded,     kEnded,   kEnded,   kNotRun},   // lost
+    {kWithdraw, kAskToStop, kEnded,    kEnded,     kEnded,   kEnded,   kWithdraw},  // cancel
+    {kNotFail,  kNotFail,   kNotFail,  kStartOver, kNotFail, kNotFail, kNotFail},  // manual_retry
+    {kPoison,   kNotPend,   kEnded,    kEnded,     kEnded,   kEnded,   kNotPend},  // quarantine
+    {kNotBlock, kNotBlock,  kEnded,    kEnded,     kEnded,   kEnded,   kUnblock},  // promote
+    {kNotDone,  kNotDone,   kFileGone, kNotDone,   kNotDone, kNotDone, kNotDone},  // expire
 }};
+// clang-format on
 
 Change refuse(const TaskFacts& task, Refusal why) {
   Change change;
@@ -281,51 +272,50 @@ base::Millis backoff_ms(const RetryPolicy& policy, std::int32_t finished_attempt
 }
 
 Change decide(const TaskFacts& task, const EventInput& input, const RetryPolicy& policy) {
-  const auto row = static_cast<std::size_t>(task.status);
-  const auto column = static_cast<std::size_t>(input.event);
-  WAYBILL_CHECK(row < kTable.size() && column < static_cast<std::size_t>(kEventCount),
-                "no such state or event");
+  const auto row = static_cast<std::size_t>(input.event);
+  const auto column = static_cast<std::size_t>(task.status);
+  WAYBILL_CHECK(row < kTable.size() && column < kTable[0].size(), "no such event or state");
   switch (kTable[row][column]) {
-    case Rule::kTake:
+    case kTake:
       return take(task, input.now);
-    case Rule::kCommit:
+    case kCommit:
       return commit(task, input.now);
-    case Rule::kEndFailed:
+    case kEndFailed:
       return end_failed(task, input.failure_class, input.failure_message);
-    case Rule::kTryAgain:
+    case kTryAgain:
       return try_again(task, input, policy);
-    case Rule::kTimeOut:
+    case kTimeOut:
       return time_out(task, input, policy);
-    case Rule::kGiveBack:
+    case kGiveBack:
       return give_back(task, input);
-    case Rule::kStop:
+    case kStop:
       return task.cancel_requested ? end_without_file(task, TaskStatus::kCancelled)
                                    : refuse(task, Refusal::kNotAsked);
-    case Rule::kRecover:
+    case kRecover:
       return recover(task, input);
-    case Rule::kWithdraw:
+    case kWithdraw:
       return withdraw(task);
-    case Rule::kAskToStop:
+    case kAskToStop:
       return ask_to_stop(task);
-    case Rule::kStartOver:
+    case kStartOver:
       return start_over(task, input.now);
-    case Rule::kPoison:
+    case kPoison:
       return poison(task);
-    case Rule::kUnblock:
+    case kUnblock:
       return unblock(task, input.now);
-    case Rule::kFileGone:
+    case kFileGone:
       return file_gone(task);
-    case Rule::kEnded:
+    case kEnded:
       return refuse(task, Refusal::kEnded);
-    case Rule::kNotRunning:
+    case kNotRun:
       return refuse(task, Refusal::kNotRunning);
-    case Rule::kNotFailed:
+    case kNotFail:
       return refuse(task, Refusal::kNotFailed);
-    case Rule::kNotPending:
+    case kNotPend:
       return refuse(task, Refusal::kNotPending);
-    case Rule::kNotBlocked:
+    case kNotBlock:
       return refuse(task, Refusal::kNotBlocked);
-    case Rule::kNotSucceeded:
+    case kNotDone:
       return refuse(task, Refusal::kNotSucceeded);
   }
   return refuse(task, Refusal::kEnded);
