@@ -57,7 +57,8 @@ class CurlClient final : public HttpClient {
       return base::denied(url.place() + " is not among the services that may be contacted");
     }
     Slot slot = take_slot(url.origin());
-    if (!slot.multi || !slot.easy) return base::unavailable("no memory for another HTTP request");
+    if (!slot.multi || !slot.easy)
+      return base::unavailable("the HTTP library has no memory for another request");
     auto result = Transfer(request, url, slot.multi.get(), slot.easy.get()).run();
     give_back(std::move(slot));
     return result;

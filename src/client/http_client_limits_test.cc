@@ -361,35 +361,35 @@ TEST_F(HttpClientLimits, ErrorsNameThePlaceAndTheReason) {
     const ScriptedServer gone;
     free_port = gone.port();
   }
-  const std::string place = "127.0.0.1:" + std::to_string(free_port);
+  const std::string refusing = "127.0.0.1:" + std::to_string(free_port);
+  const std::string unknown = "no-such-host.invalid:81";
+  const std::string no_tls = "127.0.0.1:" + std::to_string(server_.port());
   AllowList list;
-  ASSERT_TRUE(list.allow("http://" + place).ok());
-  ASSERT_TRUE(list.allow("http://no-such-host.invalid:81").ok());
-  ASSERT_TRUE(list.allow("https://127.0.0.1:" + std::to_string(server_.port())).ok());
-  const auto client = make_http_client(list);
-  request_.url = "http://" + place + "/?token=secret";
-  auto response = client->send(request_);
-  ASSERT_FALSE(response.ok());
-  EXPECT_EQ(response.error().category, ErrorCategory::kUnavailable);
-  EXPECT_EQ(response.error().message, "connection refused by " + place);
-
-  request_.url = "http://no-such-host.invalid:81/?token=secret";
-  response = client->send(request_);
-  ASSERT_FALSE(response.ok());
-  EXPECT_TRUE(base::is_transient(response.error().category));
-  EXPECT_THAT(response.error().message,
-              AllOf(HasSubstr("no-such-host.invalid"), Not(HasSubstr("secret"))));
-
-  // A peer that speaks no TLS: it reads the greeting as a request that never ends, and the time-out
-  // ends it.
-  request_.url = "https://127.0.0.1:" + std::to_string(server_.port()) + "/?token=secret";
+  ASSERT_TRUE(list.allow("http://" + refusing).ok());
+  ASSERT_TRUE(list.allow("http://" + unknown).ok());
+  ASSERT_TRUE(list.allow("https://" + no_tls).ok());
+  ASSERT_TRUE(list.allow(server_.url()).ok());
+  client_ = make_http_client(list);
+  const std::string good_url = request_.url;
+  const auto message_of = [&](const std::string& start) {
+    request_.url = start + "/?token=secret";
+    const auto response = client_->send(request_);
+    EXPECT_FALSE(response.ok());
+    const std::string message = response.ok() ? "" : response.error().message;
+    EXPECT_TRUE(response.ok() || base::is_transient(response.error().category)) << message;
+    EXPECT_THAT(message, Not(HasSubstr("secret")));
+    // A failure leaves nothing behind that would spoil the next call over the same slot.
+    request_.url = good_url;
+    expect_recovery();
+    return message;
+  };
+  EXPECT_EQ(message_of("http://" + refusing), "connection refused by " + refusing);
+  // Without any name server the look-up may end by its time-out instead.
+  request_.connect_timeout_ms = 1'000;
+  EXPECT_THAT(message_of("http://" + unknown), HasSubstr("no-such-host.invalid"));
+  // A peer that speaks no TLS takes the greeting for a request without an end.
   request_.connect_timeout_ms = 200;
-  response = client->send(request_);
-  ASSERT_FALSE(response.ok());
-  EXPECT_TRUE(base::is_transient(response.error().category));
-  EXPECT_THAT(response.error().message, Not(HasSubstr("secret")));
-  EXPECT_EQ(server_.request_count(), 0u);
-  std::cerr << response.error().message << "\n";
+  EXPECT_EQ(message_of("https://" + no_tls), "no connection to " + no_tls + " within 200 ms");
 }
 
 TEST(Address, LinkLocalAndMetadataAreForbiddenWhateverNameLedThere) {

@@ -22,7 +22,6 @@ using std::chrono::steady_clock;
 // A silent peer is left alone this long before stop() is asked again; half of what the interface
 // promises.
 constexpr milliseconds kStopPeriod{100};
-constexpr long kReceiveBufferBytes = 64L << 10;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -37,6 +36,10 @@ bool idempotent(std::string_view method) {
          method == "OPTIONS";
 }
 
+base::Error no_memory() {
+  return base::unavailable("the HTTP library has no memory for another request");
+}
+
 }  // namespace
 
 Transfer::Transfer(const Request& request, const Url& url, CURLM* multi, CURL* easy)
@@ -48,10 +51,8 @@ Transfer::~Transfer() {
 }
 
 base::Result<Response> Transfer::run() {
-  if (!set_options()) return base::unavailable("no memory for another HTTP request");
-  if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
-    return base::unavailable("no memory for another HTTP request");
-  }
+  WAYBILL_TRY(set_options());
+  if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) return no_memory();
   const auto ended = wait();
   base::Result<Response> result = [&]() -> base::Result<Response> {
     if (!ended.ok()) return ended.error();
@@ -70,7 +71,7 @@ base::Result<Response> Transfer::run() {
   return result;
 }
 
-bool Transfer::set_options() {
+base::Status Transfer::set_options() {
   CURLcode code = CURLE_OK;
   const auto set = [&](CURLoption option, auto value) {
     if (code == CURLE_OK) code = curl_easy_setopt(easy_, option, value);
@@ -88,7 +89,6 @@ bool Transfer::set_options() {
   set(CURLOPT_USERAGENT, "Waybill");
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // or giving up would wait for a name server
-  set(CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout_ms));
   set(CURLOPT_MAXAGE_CONN, 30L);  // seconds: shorter than most servers keep an idle connection
   set(CURLOPT_MAXLIFETIME_CONN, 300L);  // seconds: a changed DNS entry is noticed
@@ -100,7 +100,12 @@ bool Transfer::set_options() {
   set(CURLOPT_PREREQDATA, static_cast<void*>(this));
   set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
   set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
-  return code == CURLE_OK && set_method() && set_headers();
+  if (code != CURLE_OK && code != CURLE_OUT_OF_MEMORY) {
+    return base::internal("the HTTP library refuses an option: " +
+                          std::string(curl_easy_strerror(code)));
+  }
+  if (code != CURLE_OK || !set_method() || !set_headers()) return no_memory();
+  return {};
 }
 
 bool Transfer::set_method() {

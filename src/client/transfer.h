@@ -37,7 +37,7 @@ class Transfer {
   using Time = std::chrono::steady_clock::time_point;
   enum class Cut { kNone, kHeaders, kBody, kAddress, kResend, kMemory };
 
-  bool set_options();
+  base::Status set_options();
   bool set_method();
   bool set_headers();
   // The code libcurl ended with, or an error of ours.
