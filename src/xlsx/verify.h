@@ -1,5 +1,6 @@
-// Proves a finished package before it becomes visible: central directory against local headers, CRC of every part by
-// inflating it, and the number of rows of every sheet. Independent of the writer's own bookkeeping; bounded memory.
+// Proves a finished package before it becomes visible: central directory against local headers, CRC
+// of every part by inflating it, and the number of rows of every sheet. Independent of the writer's
+// own bookkeeping; bounded memory.
 
 #ifndef WAYBILL_XLSX_VERIFY_H_
 #define WAYBILL_XLSX_VERIFY_H_
@@ -14,13 +15,15 @@
 namespace waybill::xlsx {
 
 // Fills `buffer` from `offset`; returns how many bytes exist there.
-using RandomRead = std::function<base::Result<std::size_t>(std::uint64_t offset, std::span<char> buffer)>;
+using RandomRead =
+    std::function<base::Result<std::size_t>(std::uint64_t offset, std::span<char> buffer)>;
 
 struct Verified {
   std::vector<std::int64_t> rows_per_sheet;  // <row> elements, header included
 };
 
-// kUnavailable with the reason when the package of `size` bytes is not whole: never publish such a file, try again.
+// kUnavailable with the reason when the package of `size` bytes is not whole: never publish such a
+// file, try again.
 base::Result<Verified> verify_package(std::uint64_t size, const RandomRead& read);
 
 }  // namespace waybill::xlsx

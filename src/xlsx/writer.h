@@ -1,5 +1,5 @@
-// A streaming XLSX writer (ECMA-376, transitional): rows in, bytes out, one pass, bounded memory, no temporary file.
-// Knows nothing of tasks or providers; could be shipped alone.
+// A streaming XLSX writer (ECMA-376, transitional): rows in, bytes out, one pass, bounded memory,
+// no temporary file. Knows nothing of tasks or providers; could be shipped alone.
 //
 // The same calls give the same bytes: zip times are fixed and the creation time is an option.
 
@@ -19,11 +19,12 @@
 
 namespace waybill::xlsx {
 
-inline constexpr std::size_t kMaxColumns = 16'384;            // ECMA-376, and Excel's published limit
-inline constexpr std::int64_t kMaxRowsPerSheet = 1'048'576;   // header included
-inline constexpr std::size_t kMaxCellUnits = 32'767;          // UTF-16 code units of one cell's text
-inline constexpr double kMaxColumnWidth = 255.0;              // characters
-inline constexpr std::size_t kMaxSheetNameUnits = 31;         // UTF-16 code units
+inline constexpr std::size_t kMaxColumns = 16'384;  // ECMA-376, and Excel's published limit
+inline constexpr std::int64_t kMaxRowsPerSheet = 1'048'576;  // header included
+inline constexpr std::size_t kMaxCellUnits = 32'767;         // UTF-16 code units of one cell's text
+inline constexpr double kMaxColumnWidth = 255.0;             // characters
+inline constexpr std::size_t kMaxSheetNameUnits = 31;        // UTF-16 code units
+inline constexpr std::size_t kMaxPageBytes = 512u << 20;     // JSON text of one append_json_rows()
 
 enum class ColumnType : std::uint8_t { kString, kInteger, kDecimal, kBoolean, kDate, kDateTime };
 
@@ -31,11 +32,12 @@ struct Column {
   std::string key;    // the field of a row object that feeds it
   std::string title;  // the header cell
   ColumnType type = ColumnType::kString;
-  double width = 0;   // characters; <= 0 or not finite = the default; clamped to kMaxColumnWidth
+  double width = 0;  // characters; <= 0 or not finite = the default; clamped to kMaxColumnWidth
 };
 
 enum class FormulaGuard : std::uint8_t {
-  kQuotePrefix,  // text that a spreadsheet would take for a formula keeps its value, with quotePrefix="1"
+  kQuotePrefix,  // text that a spreadsheet would take for a formula keeps its value, with
+                 // quotePrefix="1"
   kApostrophe,   // a literal ' in front, for consumers that re-save as CSV
 };
 
@@ -52,7 +54,8 @@ struct WriterOptions {
   std::size_t shared_string_budget_bytes = 8u << 20;  // 0 = inline strings only
   std::uint64_t max_file_bytes = 50ull << 20;         // counted on compressed bytes while writing
   std::int64_t max_rows = 500'000;                    // data rows over all sheets
-  // Seconds to add to a UTC moment, given in seconds: DATETIME values with an offset are shown in this zone.
+  // Seconds to add to a UTC moment, given in seconds: DATETIME values with an offset are shown in
+  // this zone.
   std::function<std::int64_t(std::int64_t)> zone_offset_seconds;
 };
 
@@ -60,33 +63,35 @@ struct WriterOptions {
 struct WriterReport {
   std::vector<std::int64_t> rows_per_sheet;  // data rows
   std::int64_t rows = 0;
-  std::int64_t cells_cut = 0;             // text longer than kMaxCellUnits
-  std::int64_t cells_guarded = 0;         // text that looks like a formula
-  std::int64_t integers_as_text = 0;      // more than 15 significant digits
-  std::int64_t decimals_as_text = 0;      // 15 digits would not hold the value
-  std::int64_t invalid_as_text = 0;       // not a number / date / boolean of its column's type
-  std::int64_t text_repaired = 0;         // invalid UTF-8 or lone surrogates became U+FFFD
-  std::int64_t undeclared_keys = 0;       // fields without a column, each name counted once
-  std::uint64_t bytes = 0;                // of the finished file
+  std::int64_t cells_cut = 0;         // text longer than kMaxCellUnits
+  std::int64_t cells_guarded = 0;     // text that looks like a formula
+  std::int64_t integers_as_text = 0;  // more than 15 significant digits
+  std::int64_t decimals_as_text = 0;  // 15 digits would not hold the value
+  std::int64_t invalid_as_text = 0;   // not a number / date / boolean of its column's type
+  std::int64_t text_repaired = 0;     // invalid UTF-8 or lone surrogates became U+FFFD
+  std::int64_t undeclared_keys = 0;   // fields without a column, each name counted once
+  std::uint64_t bytes = 0;            // of the finished file
 };
 
-// Where the bytes go. Called from the thread that calls the writer; an error ends the writing with that error.
+// Where the bytes go. Called from the thread that calls the writer; an error ends the writing with
+// that error.
 using ByteSink = std::function<base::Status(std::string_view bytes)>;
 
 // Not thread-safe. After any error the file is worthless and every later call returns that error.
-// Error categories: kInvalid (columns), kLimit (field "max_file_bytes", "max_rows"), whatever the sink returns.
+// Error categories: kInvalid (columns), kLimit (field "max_file_bytes", "max_rows"), whatever the
+// sink returns.
 class Writer {
  public:
   // Writes the first bytes. REQUIRES: columns.size() in 1..kMaxColumns (else kInvalid).
-  static base::Result<std::unique_ptr<Writer>> open(std::vector<Column> columns, WriterOptions options,
-                                                    ByteSink sink);
+  static base::Result<std::unique_ptr<Writer>> open(std::vector<Column> columns,
+                                                    WriterOptions options, ByteSink sink);
   virtual ~Writer() = default;
 
-  // Appends every object of a JSON array: "[{...},{...}]". `json` needs not be padded; rows may lack columns (no
-  // cell), carry null (no cell) or unknown keys (counted). Text that is not JSON or not an array of objects is
-  // kUnavailable ("truncated or unparsable": the provider may answer properly next time).
-  // `stop`, when set, is asked every kStopCheckRows rows; true ends with kCancelled.
-  // Returns the number of rows appended.
+  // Appends every object of a JSON array: "[{...},{...}]". `json` needs not be padded; rows may
+  // lack columns (no cell), carry null (no cell) or unknown keys (counted). Text that is not JSON
+  // or not an array of objects is kUnavailable ("truncated or unparsable": the provider may answer
+  // properly next time). `stop`, when set, is asked every kStopCheckRows rows; true ends with
+  // kCancelled. Returns the number of rows appended.
   virtual base::Result<std::int64_t> append_json_rows(std::string_view json,
                                                       const std::function<bool()>& stop = {}) = 0;
 

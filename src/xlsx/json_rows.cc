@@ -1,0 +1,180 @@
+#include "xlsx/json_rows.h"
+
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include <simdjson.h>
+
+#include "xlsx/json_text.h"
+#include "xlsx/key_table.h"
+
+namespace waybill::xlsx {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr std::size_t kPadding = std::max<std::size_t>(simdjson::SIMDJSON_PADDING, kTextPadding);
+static_assert(kMaxPageBytes < std::numeric_limits<std::uint32_t>::max());
+
+base::Error unparsable(std::string_view why) {
+  return base::unavailable("the page of rows is truncated or unparsable: " + std::string(why));
+}
+
+base::Error unparsable(simdjson::error_code error) {
+  return unparsable(simdjson::error_message(error));
+}
+
+// A token as simdjson gives it reaches up to the next one.
+std::string_view without_trailing_blanks(std::string_view token) {
+  while (!token.empty()) {
+    const char c = token.back();
+    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') break;
+    token.remove_suffix(1);
+  }
+  return token;
+}
+
+}  // namespace
+
+class JsonRows::Impl {
+ public:
+  explicit Impl(const std::vector<Column>& columns)
+      : keys_(columns, kMaxUndeclaredNames), values_(columns.size()) {}
+
+  base::Status read(std::string_view json, RowHandler& handler) {
+    if (json.size() > kMaxPageBytes) {
+      return base::over_limit("rows", static_cast<std::int64_t>(kMaxPageBytes), "bytes",
+                              static_cast<std::int64_t>(json.size()),
+                              "a page of rows is too large");
+    }
+    ondemand::document document;
+    simdjson::error_code error = start(json, document);
+    if (error == simdjson::UTF8_ERROR) {
+      std::string repaired;
+      repaired.reserve(json.size() + json.size() / 8);
+      repaired_ += append_repaired(repaired, json);
+      if (repaired.size() > kMaxPageBytes) return unparsable("far too much of it is not UTF-8");
+      error = start(repaired, document);
+    }
+    if (error != simdjson::SUCCESS) return unparsable(error);
+    return read_array(document, handler);
+  }
+
+  [[nodiscard]] std::int64_t undeclared_keys() const { return keys_.undeclared(); }
+  [[nodiscard]] std::int64_t repaired() const { return repaired_; }
+
+ private:
+  // The parser and the escapers read past the end: the page is copied once, with room behind it.
+  simdjson::error_code start(std::string_view json, ondemand::document& document) {
+    if (page_.size() < json.size() + kPadding) page_.resize(json.size() + kPadding);
+    if (!json.empty()) std::memcpy(page_.data(), json.data(), json.size());
+    std::memset(page_.data() + json.size(), ' ', kPadding);
+    page_end_ = page_.data() + json.size();
+    return parser_.iterate(page_.data(), json.size(), page_.size()).get(document);
+  }
+
+  base::Status read_array(ondemand::document& document, RowHandler& handler) {
+    ondemand::array rows;
+    if (const auto error = document.get_array().get(rows)) return unparsable(error);
+    for (auto element : rows) {
+      ondemand::object object;
+      if (const auto error = element.get_object().get(object)) return unparsable(error);
+      WAYBILL_TRY(read_object(object));
+      WAYBILL_TRY(handler.row(values_));
+    }
+    // A location exists only while tokens are left.
+    if (!document.current_location().error()) return unparsable("text after the array");
+    return {};
+  }
+
+  // Of a repeated key the last value counts, as in most JSON libraries.
+  base::Status read_object(ondemand::object& object) {
+    std::memset(static_cast<void*>(values_.data()), 0, values_.size() * sizeof(JsonValue));
+    keys_.begin_row();
+    for (auto field_result : object) {
+      ondemand::field field;
+      if (const auto error = std::move(field_result).get(field)) return unparsable(error);
+      const char* raw = field.key().raw();
+      const int column = keys_.find(raw, static_cast<std::size_t>(page_end_ - raw));
+      if (column == KeyTable::kMalformed) return unparsable("a key is not a JSON string");
+      JsonValue value;
+      WAYBILL_TRY(read_value(field.value(), value));
+      if (column >= 0) values_[static_cast<std::size_t>(column)] = value;
+    }
+    return {};
+  }
+
+  base::Status read_value(ondemand::value& source, JsonValue& value) {
+    std::string_view token = source.raw_json_token();
+    switch (token.empty() ? '\0' : token.front()) {
+      case '"':
+        token = without_trailing_blanks(token);
+        if (token.size() < 2 || token.back() != '"') return unparsable("a string has no end");
+        set(value, JsonKind::kString, token.substr(1, token.size() - 2));
+        return {};
+      case '{':
+      case '[':
+        return read_nested(source, token.front() == '{', value);
+      case 't':
+        set(value, JsonKind::kTrue, without_trailing_blanks(token));
+        return literal(value, "true");
+      case 'f':
+        set(value, JsonKind::kFalse, without_trailing_blanks(token));
+        return literal(value, "false");
+      case 'n':
+        set(value, JsonKind::kAbsent, without_trailing_blanks(token));
+        return literal(value, "null");
+      default:
+        set(value, JsonKind::kNumber, without_trailing_blanks(token));
+        if (value.size == 0 ||
+            !(*value.data == '-' || (*value.data >= '0' && *value.data <= '9'))) {
+          return unparsable("a value is none of JSON's");
+        }
+        return {};
+    }
+  }
+
+  static void set(JsonValue& value, JsonKind kind, std::string_view text) {
+    value.data = text.data();
+    value.size = static_cast<std::uint32_t>(text.size());
+    value.kind = kind;
+  }
+
+  static base::Status literal(const JsonValue& value, std::string_view expected) {
+    if (value.view() != expected) return unparsable("a value is none of JSON's");
+    return {};
+  }
+
+  static base::Status read_nested(ondemand::value& source, bool is_object, JsonValue& value) {
+    std::string_view text;
+    if (is_object) {
+      ondemand::object object;
+      if (const auto error = source.get_object().get(object)) return unparsable(error);
+      if (const auto error = object.raw_json().get(text)) return unparsable(error);
+    } else {
+      ondemand::array array;
+      if (const auto error = source.get_array().get(array)) return unparsable(error);
+      if (const auto error = array.raw_json().get(text)) return unparsable(error);
+    }
+    set(value, JsonKind::kNested, without_trailing_blanks(text));
+    return {};
+  }
+
+  ondemand::parser parser_;
+  std::string page_;
+  const char* page_end_ = nullptr;
+  KeyTable keys_;
+  std::vector<JsonValue> values_;
+  std::int64_t repaired_ = 0;
+};
+
+JsonRows::JsonRows(const std::vector<Column>& columns) : impl_(std::make_unique<Impl>(columns)) {}
+JsonRows::~JsonRows() = default;
+base::Status JsonRows::read(std::string_view json, RowHandler& handler) {
+  return impl_->read(json, handler);
+}
+std::int64_t JsonRows::undeclared_keys() const { return impl_->undeclared_keys(); }
+std::int64_t JsonRows::repaired() const { return impl_->repaired(); }
+
+}  // namespace waybill::xlsx
