@@ -30,6 +30,9 @@ struct Request {
       4u << 20;  // of the answer, decoded; over it the transfer is cut while reading
   std::size_t max_header_bytes = 64u << 10;
   std::function<bool()> stop;  // asked at least every 200 ms; true ends the call with kCancelled
+  // Takes the body of a 2xx answer piece by piece, on the calling thread; Response::body then stays
+  // empty. An error ends the call with that error. max_body_bytes counts all pieces together.
+  std::function<base::Status(std::string_view)> on_body{};
 };
 
 struct Response {

@@ -66,6 +66,56 @@ TEST(HttpClient, SendsExactlyTheRequestAndReturnsTheAnswer) {
   }
 }
 
+TEST(HttpClient, AStreamedBodyIsHandedOverInPieces) {
+  ScriptedServer server;
+  const std::string big(3u << 20, 'x');
+  server.enqueue(Reply::of(200, {{"ETag", "e"}}, big));
+  Request request = post(server);
+  request.method = "GET";
+  request.body.clear();
+  std::string got;
+  int pieces = 0;
+  request.on_body = [&](std::string_view bytes) -> base::Status {
+    got.append(bytes);
+    ++pieces;
+    return {};
+  };
+  const auto response = client_for(server)->send(request);
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->header("etag"), "e");
+  EXPECT_TRUE(response->body.empty());
+  EXPECT_EQ(got, big);
+  EXPECT_GT(pieces, 1);
+}
+
+TEST(HttpClient, AStreamedBodyStopsAtTheLimitAndAtTheTakersError) {
+  ScriptedServer server;
+  server.handle([](const Received&) { return Reply::chunked(200, {}, {"12345", "67890"}); });
+  const auto client = client_for(server);
+  Request request = post(server);
+  request.max_body_bytes = 9;
+  request.on_body = [](std::string_view) { return base::Status(); };
+  const auto over = client->send(request);
+  ASSERT_FALSE(over.ok());
+  EXPECT_EQ(over.error().category, ErrorCategory::kLimit);
+  request.max_body_bytes = 10;
+  EXPECT_TRUE(client->send(request).ok());
+  request.on_body = [](std::string_view) { return base::Status(base::internal("disk full")); };
+  const auto refused = client->send(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "disk full");
+}
+
+TEST(HttpClient, TheBodyOfAnErrorAnswerIsNotStreamed) {
+  ScriptedServer server;
+  server.enqueue(Reply::json(410, "gone"));
+  Request request = post(server);
+  request.on_body = [](std::string_view) { return base::Status(base::internal("never called")); };
+  const auto response = client_for(server)->send(request);
+  ASSERT_TRUE(response.ok());
+  EXPECT_EQ(response->body, "gone");
+}
+
 TEST(HttpClient, EveryMethodGoesOutAsItIs) {
   ScriptedServer server;
   server.handle([](const Received& request) {

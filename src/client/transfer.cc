@@ -220,12 +220,20 @@ bool Transfer::announced_too_much() const {
 }
 
 bool Transfer::take_body(std::string_view bytes) {
-  if (bytes.size() > request_.max_body_bytes - response_.body.size()) {
+  if (bytes.size() > request_.max_body_bytes - body_bytes_) {
     cut_ = Cut::kBody;
     return false;
   }
-  response_.body.append(bytes);
-  return true;
+  body_bytes_ += bytes.size();
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  if (!request_.on_body || status < 200 || status > 299) {
+    response_.body.append(bytes);
+    return true;
+  }
+  taker_ = request_.on_body(bytes);
+  if (!taker_.ok()) cut_ = Cut::kTaker;
+  return taker_.ok();
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -265,7 +273,7 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype purpose, curl_sockadd
 base::Error Transfer::timed_out() const {
   return base::timed_out("no complete answer from " + url_.place() + " within " +
                          std::to_string(request_.total_timeout_ms) + " ms (" +
-                         std::to_string(response_.body.size()) + " bytes of it came)");
+                         std::to_string(body_bytes_) + " bytes of it came)");
 }
 
 base::Error Transfer::explain(CURLcode code) const {
@@ -289,6 +297,8 @@ base::Error Transfer::explain(CURLcode code) const {
       return base::unavailable(place + " closed the connection without an answer");
     case Cut::kMemory:
       return base::unavailable("no memory for the answer of " + place);
+    case Cut::kTaker:
+      return taker_.error();
     case Cut::kNone:
       break;
   }
@@ -298,7 +308,7 @@ base::Error Transfer::explain(CURLcode code) const {
       return base::unavailable(place + " closed the connection without an answer");
     case CURLE_PARTIAL_FILE:
       return base::unavailable("the answer of " + place + " ended early, after " +
-                               std::to_string(response_.body.size()) + " bytes of its body");
+                               std::to_string(body_bytes_) + " bytes of its body");
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
       return base::unavailable("the connection to " + place + " was lost");

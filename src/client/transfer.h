@@ -35,7 +35,7 @@ class Transfer {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  enum class Cut { kNone, kHeaders, kBody, kAddress, kResend, kMemory };
+  enum class Cut { kNone, kHeaders, kBody, kAddress, kResend, kMemory, kTaker };
 
   base::Status set_options();
   bool set_method();
@@ -65,6 +65,8 @@ class Transfer {
   Response response_;
   std::optional<Time> sending_since_;
   std::size_t header_bytes_ = 0;
+  std::size_t body_bytes_ = 0;
+  base::Status taker_;             // why the request's on_body() wants no more
   bool headers_complete_ = false;  // what comes after them are trailers, which nobody needs
   Cut cut_ = Cut::kNone;           // why a callback ended the exchange
 };
