@@ -60,15 +60,15 @@ class ExportExecutor final : public dispatch::Executor {
 
  private:
   struct Run {
-    std::atomic<bool> finished{false};
-    std::unique_ptr<base::Spawned> thread;
+    std::shared_ptr<std::atomic<bool>> finished;
+    std::unique_ptr<base::Spawned> thread;  // joins
   };
   void reap();
 
   const ExportServices services_;
   const ExportSettings settings_;
   std::mutex mutex_;
-  std::list<std::shared_ptr<Run>> runs_;
+  std::list<std::unique_ptr<Run>> runs_;
 };
 
 }  // namespace waybill::exporting

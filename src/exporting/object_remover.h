@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "exporting/observer.h"
 #include "files/files.h"
 
@@ -26,10 +27,10 @@ class ObjectRemover {
   // The references must outlive the remover.
   ObjectRemover(files::Files& files, ExportObserver& observer);
 
-  // Deletes the object now, or notes it for step(). An empty key is nothing to do. An object on
-  // another storage than ours is left to who runs there: "absent" here would prove nothing (09
-  // F26.6).
-  void remove(std::string_view key, std::string_view storage_id);
+  // Deletes the object now. True: gone (an empty key is nothing to do). False: not on our storage;
+  // left to who runs there, as "absent" here would prove nothing (09 F26.6). An error: logged,
+  // counted and noted for step().
+  base::Result<bool> remove(std::string_view storage_id, std::string_view key);
 
   // Tries the noted ones again, each at most once. Returns how many are still there.
   std::size_t step();
@@ -38,11 +39,11 @@ class ObjectRemover {
 
  private:
   struct Pending {
-    std::string key;
     std::string storage_id;
+    std::string key;
   };
-  // True when nothing is left to do for it.
-  bool try_remove(const Pending& object);
+  base::Result<bool> try_remove(const Pending& object);
+  void keep_for_later(Pending object);
 
   files::Files& files_;
   ExportObserver& observer_;
