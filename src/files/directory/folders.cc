@@ -20,6 +20,14 @@ base::Result<Descriptor> duplicate(int fd) {
   return copy;
 }
 
+base::Status make_folder(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), kFolderMode) == 0 || errno == EEXIST) return {};
+  if (errno == ENOENT) return base::not_found("a folder of the file was removed meanwhile");
+  return io_error("make a folder for the file", errno, parent);
+}
+
+}  // namespace
+
 base::Status root_exists(int root) {
   struct stat info{};
   if (::fstat(root, &info) != 0) return io_error("look at the storage folder", errno, root);
@@ -28,14 +36,6 @@ base::Status root_exists(int root) {
   }
   return {};
 }
-
-base::Status make_folder(int parent, const std::string& name) {
-  if (::mkdirat(parent, name.c_str(), kFolderMode) == 0 || errno == EEXIST) return {};
-  if (errno == ENOENT) return base::not_found("a folder of the file was removed meanwhile");
-  return io_error("make a folder for the file", errno, parent);
-}
-
-}  // namespace
 
 Descriptor open_folder(int parent, const std::string& name) {
   Descriptor folder(
@@ -52,6 +52,7 @@ Descriptor open_folder(int parent, const std::string& name) {
 
 base::Result<Place> find_place(int root, std::string_view path) {
   const std::vector<std::string_view> parts = base::split(path, '/');
+  WAYBILL_TRY(root_exists(root));
   Place place{.folder = {}, .name = std::string(parts.back())};
   WAYBILL_ASSIGN(place.folder, duplicate(root));
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
@@ -61,7 +62,6 @@ base::Result<Place> find_place(int root, std::string_view path) {
       if (errno != ENOENT && errno != ENOTDIR) {
         return io_error("open the file's folder", errno, place.folder.get());
       }
-      WAYBILL_TRY(root_exists(root));
       place.missing = true;
       return place;
     }

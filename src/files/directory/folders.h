@@ -20,6 +20,9 @@ struct Place {
 };
 
 // kUnavailable when the storage folder itself was removed: then nothing in it can be called absent.
+base::Status root_exists(int root);
+
+// kUnavailable as root_exists().
 base::Result<Place> find_place(int root, std::string_view path);
 
 // The same, making the folders on the way. Every name on the way is durable when it returns,

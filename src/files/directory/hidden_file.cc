@@ -16,6 +16,7 @@ constexpr std::string_view kPrefix = ".waybill-";
 constexpr std::string_view kSuffix = ".tmp";
 constexpr std::size_t kUuidLength = 36;
 constexpr mode_t kFileMode = 0640;
+constexpr int kNameAttempts = 8;
 }  // namespace
 
 bool is_hidden_name(std::string_view name) {
@@ -25,14 +26,17 @@ bool is_hidden_name(std::string_view name) {
 }
 
 base::Result<HiddenFile> HiddenFile::create(Descriptor folder, base::Random& random) {
-  std::string name = std::string(kPrefix) + base::make_uuid(random) + std::string(kSuffix);
-  Descriptor file(::openat(folder.get(), name.c_str(),
-                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!file.open()) {
+  for (int attempt = 1;; ++attempt) {
+    std::string name = std::string(kPrefix) + base::make_uuid(random) + std::string(kSuffix);
+    Descriptor file(::openat(folder.get(), name.c_str(),
+                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+    if (file.open()) return HiddenFile(std::move(folder), std::move(file), std::move(name));
     if (errno == ENOENT) return base::not_found("the file's folder was removed meanwhile");
-    return io_error("create a file", errno, folder.get());
+    // A process that was forked may repeat the random numbers of its parent.
+    if (errno != EEXIST || attempt == kNameAttempts) {
+      return io_error("create a file", errno, folder.get());
+    }
   }
-  return HiddenFile(std::move(folder), std::move(file), std::move(name));
 }
 
 base::Status HiddenFile::publish(const std::string& name) {
@@ -90,6 +94,7 @@ base::Status HiddenFile::explain_failed_naming(const std::string& name, int erro
 base::Status HiddenFile::discard() {
   if (name_.empty() || !folder_.open()) return {};
   const std::string name = std::exchange(name_, {});
+  file_.reset();  // or its space would stay in use
   if (::unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
     return io_error("remove a temporary file", errno, folder_.get());
   }

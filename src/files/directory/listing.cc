@@ -32,6 +32,7 @@ class Walk {
   explicit Walk(const std::function<bool(const Listed&)>& visit) : visit_(visit) {}
 
   base::Status run(int root) {
+    WAYBILL_TRY(root_exists(root));
     // Opened anew: a duplicate would share its position with other listings.
     WAYBILL_TRY(enter(root, ".", ""));
     while (!levels_.empty()) {
