@@ -1,5 +1,6 @@
-// The HTTP server: strict parsing, limits and time-outs on every phase, a router that knows no resource. Boost.Beast
-// stays inside the .cc files. Handlers run on a bounded pool of threads and may block; I/O threads never do.
+// The HTTP server: strict parsing, limits and time-outs on every phase, a router that knows no
+// resource. Boost.Beast stays inside the .cc files. Handlers run on a bounded pool of threads and
+// may block; I/O threads never do.
 
 #ifndef WAYBILL_HTTP_SERVER_H_
 #define WAYBILL_HTTP_SERVER_H_
@@ -22,27 +23,28 @@
 namespace waybill::http {
 
 struct Limits {
-  std::size_t max_header_bytes = 16u << 10;       // 431
-  std::size_t max_target_bytes = 8u << 10;        // 414
-  std::size_t max_body_bytes = 64u << 10;         // 413; a route may have its own
-  base::Millis header_timeout_ms = 10'000;        // first byte of the connection / request to end of headers: 408
-  base::Millis body_timeout_ms = 30'000;          // 408
-  base::Millis idle_timeout_ms = 60'000;          // between requests: closed
-  base::Millis write_timeout_ms = 60'000;         // no progress while sending: closed
-  std::size_t max_connections = 6'000;            // in total: beyond it 503 with Retry-After
+  std::size_t max_header_bytes = 16u << 10;  // 431
+  std::size_t max_target_bytes = 8u << 10;   // 414
+  std::size_t max_body_bytes = 64u << 10;    // 413; a route may have its own
+  base::Millis header_timeout_ms =
+      10'000;  // first byte of the connection / request to end of headers: 408
+  base::Millis body_timeout_ms = 30'000;   // 408
+  base::Millis idle_timeout_ms = 60'000;   // between requests: closed
+  base::Millis write_timeout_ms = 60'000;  // no progress while sending: closed
+  std::size_t max_connections = 6'000;     // in total: beyond it 503 with Retry-After
   std::size_t max_connections_per_address = 6'000;
-  std::size_t max_waiting_requests = 1'024;       // for a handler thread: beyond it 503 with Retry-After
+  std::size_t max_waiting_requests = 1'024;  // for a handler thread: beyond it 503 with Retry-After
 };
 
 struct Request {
-  std::string method;                             // upper case
-  std::string path;                               // percent-decoded; no query
-  std::vector<std::pair<std::string, std::string>> query;   // decoded, in order
-  std::vector<std::pair<std::string, std::string>> headers; // names in lower case
+  std::string method;                                        // upper case
+  std::string path;                                          // percent-decoded; no query
+  std::vector<std::pair<std::string, std::string>> query;    // decoded, in order
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
   std::map<std::string, std::string, std::less<>> path_values;  // "{id}" of the route
-  std::string remote_address;                     // without port
-  std::string request_id;                         // made by the server, or the caller's X-Request-Id when it is sane
+  std::string remote_address;                                   // without port
+  std::string request_id;  // made by the server, or the caller's X-Request-Id when it is sane
   [[nodiscard]] std::string_view header(std::string_view lower_name) const;  // empty when absent
   [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
 };
@@ -51,12 +53,13 @@ struct Request {
 class BodySource {
  public:
   virtual ~BodySource() = default;
-  // Appends at most about `want` bytes to `out`; nothing appended = the end. An error cuts the connection, so that
-  // the client sees a broken transfer and never a short file that looks whole.
+  // Appends at most about `want` bytes to `out`; nothing appended = the end. An error cuts the
+  // connection, so that the client sees a broken transfer and never a short file that looks whole.
   virtual base::Status read(std::size_t want, std::string& out) = 0;
 };
 
-// Something that goes on for long (server-sent events): the server asks next() each time it may have something.
+// Something that goes on for long (server-sent events): the server asks next() each time it may
+// have something.
 class EventSource {
  public:
   virtual ~EventSource() = default;
@@ -69,46 +72,54 @@ inline constexpr base::Millis kEventPollMs = 250;
 
 struct Response {
   int status = 200;
-  std::vector<std::pair<std::string, std::string>> headers;  // without Content-Length, Date, Connection
+  std::vector<std::pair<std::string, std::string>>
+      headers;  // without Content-Length, Date, Connection
   std::string body;
-  std::unique_ptr<BodySource> source;             // instead of body; `source_size` bytes exactly
+  std::unique_ptr<BodySource> source;  // instead of body; `source_size` bytes exactly
   std::uint64_t source_size = 0;
-  std::unique_ptr<EventSource> events;            // instead of body; chunked until kEnd
+  std::unique_ptr<EventSource> events;  // instead of body; chunked until kEnd
 };
 
 using Handler = std::function<Response(const Request&)>;
 
 struct Route {
-  std::string method;       // "GET" also answers HEAD (the server drops the body)
-  std::string pattern;      // "/files/export-tasks/{id}/download"
+  std::string method;   // "GET" also answers HEAD (the server drops the body)
+  std::string pattern;  // "/files/export-tasks/{id}/download"
   Handler handler;
   std::size_t max_body_bytes = 0;  // 0 = Limits::max_body_bytes
 };
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;            // 0 = a free one
+  std::uint16_t port = 0;  // 0 = a free one
   int io_threads = 1;
   int handler_threads = 8;
   Limits limits;
   std::string server_name = "waybill";
-  // Answers for errors the server finds itself (400, 404, 405, 408, 413, 414, 431, 500, 503), so that they wear the
-  // API's envelope. `code` is a stable word such as "NOT_FOUND".
-  std::function<Response(int status, std::string_view code, std::string_view message, const Request*)> error_response;
+  // Answers for errors the server finds itself (400, 404, 405, 408, 413, 414, 431, 500, 503), so
+  // that they wear the API's envelope. `code` is a stable word such as "NOT_FOUND".
+  std::function<Response(int status, std::string_view code, std::string_view message,
+                         const Request*)>
+      error_response;
   // One call per finished request, for metrics and the access log. Must be quick.
-  std::function<void(const Request&, const std::string& route, int status, base::Millis took_ms)> on_request;
+  std::function<void(const Request&, const std::string& route, int status, base::Millis took_ms)>
+      on_request;
 };
 
 // Thread-safe.
 class Server {
  public:
-  // Binds and listens, so that "port in use" is an error here (kConflict, code PORT_IN_USE), and starts serving.
-  static base::Result<std::unique_ptr<Server>> start(ServerOptions options, std::vector<Route> routes,
-                                                     base::Spawner& spawner, const base::Clock& clock,
+  // Binds and listens, so that "port in use" is an error here (kConflict, code PORT_IN_USE), and
+  // starts serving.
+  static base::Result<std::unique_ptr<Server>> start(ServerOptions options,
+                                                     std::vector<Route> routes,
+                                                     base::Spawner& spawner,
+                                                     const base::Clock& clock,
                                                      base::Random& random);
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // Stops accepting, ends event streams, waits up to `grace_ms` for requests in flight, closes. Idempotent.
+  // Stops accepting, ends event streams, waits up to `grace_ms` for requests in flight, closes.
+  // Idempotent.
   virtual void stop(base::Millis grace_ms) = 0;
 };
 
