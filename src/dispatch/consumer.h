@@ -5,12 +5,12 @@
 #ifndef WAYBILL_DISPATCH_CONSUMER_H_
 #define WAYBILL_DISPATCH_CONSUMER_H_
 
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,20 +49,23 @@ class Consumer {
     core::OrderState order;
     std::vector<core::Head> heads;       // PENDING, as polled or hinted
     std::vector<core::Head> sent_heads;  // SENT, as polled (kSweep only)
-    std::optional<Millis> free_since;    // boot clock; for the sweep
+    std::int64_t started = 0;            // Workbench::started when the lane was last looked at
+    std::optional<Millis>
+        idle_since;  // boot clock; a free slot and nothing started since (kSweep only)
   };
-  struct Picked;
+  using Hint = std::tuple<std::string, core::Level, std::string>;  // lane, level, tenant
 
   void take_hints();
   base::Status poll(Millis now);
   void take_heads(const store::PollReport& report);
-  [[nodiscard]] bool wants_heads() const;
   [[nodiscard]] Millis poll_due_in(Millis now) const;
-  base::Result<std::size_t> claim_lane(std::size_t lane, Millis now);
+  [[nodiscard]] bool wants_heads() const;
+  // How many were claimed.
+  base::Result<std::size_t> claim_lanes(Millis now);
   base::Result<std::size_t> claim(std::size_t lane, std::vector<core::Head>& heads, bool sent);
-  void forget_taken(std::vector<core::Head>& heads, const std::vector<core::Pick>& picks,
-                    const std::vector<store::ClaimedTask>& claimed) const;
-  void note_idle(std::size_t lane, Millis now);
+  void start_claimed(std::size_t lane, std::vector<store::ClaimedTask> tasks, FreeSlots& grant,
+                     Millis request_started);
+  [[nodiscard]] bool may_sweep(std::size_t lane, Millis now);
 
   const Settings& settings_;
   const Feed feed_;
@@ -80,7 +83,7 @@ class Consumer {
 
   mutable std::mutex mutex_;
   std::set<std::string, std::less<>> paused_;  // guarded by mutex_
-  std::vector<store::CommandHint> hints_;      // guarded by mutex_
+  std::set<Hint, std::less<>> hints_;          // guarded by mutex_
   bool poll_soon_ = false;                     // guarded by mutex_
   base::Wake wake_;
 };

@@ -5,8 +5,8 @@
 #ifndef WAYBILL_DISPATCH_DELIVERY_FEED_H_
 #define WAYBILL_DISPATCH_DELIVERY_FEED_H_
 
-#include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,17 +42,29 @@ class DeliveryFeed {
     transport::Token token = 0;
     Slot slot;
     ExecutionMap::Ticket ticket = 0;
-    bool unknown = false;  // an earlier claim's outcome was lost: RUNNING under my name may be mine
+    // Boot clock of the first claim whose outcome was lost: RUNNING in my name may be mine since
+    // then.
+    std::optional<Millis> unknown_since;
+  };
+  struct Answer {
+    Held held;
+    std::optional<store::ClaimedTask> claimed;
+    store::NotClaimed reason = store::NotClaimed::kLostRace;
+    Millis request_started = 0;
   };
   base::Result<std::size_t> receive_all();
-  base::Result<std::size_t> receive(core::Level level, std::int64_t credit);
+  base::Result<std::size_t> receive(core::Level level, std::size_t credit);
+  void accept_all(const std::vector<transport::Delivery>& deliveries);
   void accept(const transport::Delivery& delivery, std::vector<transport::Token>& ack,
               std::vector<transport::Token>& reject);
   base::Status claim_held();
-  void not_claimed(const Held& held, store::NotClaimed reason);
-  base::Result<std::optional<store::ClaimedTask>> resolve(const Held& held);
+  base::Status resolve(Answer& answer);
+  void answer_all(std::vector<Answer> answers);
+  Next after_claim(const base::Status& claim);
+  void not_claimed(const core::Execution& execution, store::NotClaimed reason);
   void set_hold(bool hold);
   void settle(const std::vector<transport::Token>& tokens, transport::Settle how);
+  void drop_held();
 
   const Settings& settings_;
   const std::size_t lane_;
@@ -64,6 +76,8 @@ class DeliveryFeed {
   Metrics& metrics_;
   core::OrderState order_;
   std::vector<Held> held_;
+  std::vector<transport::Delivery> waiting_;  // parsed later: every slot was taken when they came
+  Millis not_before_ = 0;                     // boot clock
   bool on_hold_ = false;
   Backoff backoff_;
   Backoff idle_;

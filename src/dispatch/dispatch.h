@@ -66,7 +66,8 @@ struct Parts {
 class Dispatch {
  public:
   Dispatch(Settings settings, RoleSwitches switches, Parts parts);
-  ~Dispatch();  // shutdown() without grace, if it was not called
+  ~Dispatch();  // ends the threads at once if shutdown() was not called: leases are left to the
+                // reconciler
   Dispatch(const Dispatch&) = delete;
   Dispatch& operator=(const Dispatch&) = delete;
 
@@ -95,9 +96,11 @@ class Dispatch {
   [[nodiscard]] std::string workers_json() const;
 
  private:
+  struct Listener;
   void make_consumer();
   void make_publisher();
   void make_repairs();
+  void stop_loops();
   template <class T>
   void add_role(std::string name, T& role);
 
@@ -119,6 +122,7 @@ class Dispatch {
   std::unique_ptr<Retention> retention_;
   std::vector<Role> roles_;
   std::vector<std::unique_ptr<Loop>> loops_;
+  const std::shared_ptr<Listener> listener_;
 };
 
 }  // namespace waybill::dispatch

@@ -69,8 +69,8 @@ class ExecutionMap {
   // True when the flag was raised by this call.
   bool request(const Execution& execution, StopReason reason);
   void request_all(StopReason reason);
-  // The local stop rule (F6): raises kLostLease where now > proved_at + lease - margin. Returns how
-  // many were raised; `next_in` becomes the time until the next one would be.
+  // The local stop rule (core::local_stop_at_ms): raises kLostLease where it is reached. Returns
+  // how many were raised; `next_in` becomes the time until the next one would be.
   std::size_t stop_unproved(Millis now, Millis lease_ms, std::optional<Millis>* next_in);
 
   // Nothing runs unguarded: false from the end of the watchdog on; every entry is then stopped,

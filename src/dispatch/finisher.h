@@ -8,7 +8,9 @@
 #define WAYBILL_DISPATCH_FINISHER_H_
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -37,18 +39,17 @@ class Finisher {
  private:
   struct Item {
     Ended ended;
-    bool turned_overdue = false;  // was a success; settled with kOverdue
-    bool replayed = false;        // an earlier try had an unknown outcome
-    bool alone = false;           // its batch was refused as a whole: finish it by itself
-    bool refused = false;         // it was refused alone, and is now reported as a failure
+    std::optional<store::FinishOutcome> answer;  // what `settled` hears instead of kCommitted
+    bool replayed = false;                       // an earlier try had an unknown outcome
+    bool alone = false;    // its batch was refused as a whole: finish it by itself
+    bool refused = false;  // it was refused alone too: it is now reported as a failure
   };
-  std::vector<Item> take_batch(Millis now, Next* otherwise);
+  std::vector<Item> take_batch(Millis now);
   void commit(std::vector<Item> batch);
-  void settle(Item item, store::FinishOutcome outcome, std::vector<Item>& again);
-  void settle_lost(Item item);
+  void settle_all(std::vector<Item> batch, const std::vector<store::FinishOutcome>& outcomes);
   void keep(std::vector<Item> batch, const base::Error& error);
-  void refuse(std::vector<Item> batch, const base::Error& error);
-  void close(const Item& item);
+  void give_up(const Item& item);
+  void close(const Item& item, store::FinishOutcome answer);
 
   const Settings& settings_;
   store::WorkStore& store_;
@@ -56,11 +57,10 @@ class Finisher {
   const base::Clock& clock_;
   Metrics& metrics_;
   mutable std::mutex mutex_;
-  std::vector<Item> kept_;     // to be tried (again); guarded by mutex_
+  std::deque<Item> kept_;      // to be tried (again); guarded by mutex_
   std::size_t in_flight_ = 0;  // guarded by mutex_
   Backoff backoff_;            // guarded by mutex_
   Millis not_before_ = 0;      // guarded by mutex_
-  bool reported_ = false;      // guarded by mutex_: "database away" is logged once
   base::Wake wake_;
 };
 

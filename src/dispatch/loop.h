@@ -67,6 +67,7 @@ class Loop {
   Metrics& metrics_;
   std::mutex control_;                     // start and stop, one at a time
   std::unique_ptr<base::Spawned> thread_;  // guarded by control_
+  base::Wake stop_wake_;                   // ends an error's delay; other wake-ups do not
   std::atomic<bool> stopping_{false};
   std::atomic<bool> running_{false};
 };

@@ -35,17 +35,23 @@ class Publisher {
  private:
   struct Unsettled {
     std::vector<store::SettleCommand> items;
-    Millis lease_ends = 0;  // boot clock; afterwards the reconciler has released the commands
+    Millis lease_ends = 0;  // boot clock; afterwards the reconciler releases the commands
   };
+  // Free places of the window per (lane, level); a missing key means none.
   using Room = std::map<std::pair<std::string, core::Level>, std::int64_t>;
 
-  base::Status settle_rest(Millis now);
+  base::Status settle_rest();
+  base::Status settle(std::vector<store::SettleCommand> items, Millis lease_ends);
   base::Status refresh_instances(Millis now);
-  base::Result<Room> room(const std::vector<store::LaneHead>& heads);
-  base::Result<bool> publish_lane(const std::string& lane, std::vector<core::Head> heads,
-                                  const Room& room);
+  base::Result<Room> room();
+  struct Pass {
+    std::size_t leased = 0;
+    bool more = false;     // a batch was full: there is more at once
+    bool crowded = false;  // commands wait, but the window is full
+  };
+  base::Status publish_lane(const std::string& lane, const std::vector<core::Head>& heads,
+                            const Room& room, Pass& pass);
   base::Status send(const std::vector<store::Command>& commands, Millis leased_at);
-  [[nodiscard]] Millis backoff(std::int32_t fail_count) const;
 
   const Settings& settings_;
   store::Store& store_;
@@ -57,11 +63,9 @@ class Publisher {
   std::int32_t schema_version_ = 0;
   std::optional<Millis> instances_at_;
   std::vector<Unsettled> unsettled_;
+  Backoff crowded_;  // how soon a full window is looked at again
   base::Wake wake_;
 };
-
-// {"export":4} -> numbers; anything else is left out. For tests and the window.
-std::map<std::string, std::int64_t, std::less<>> parse_workers(std::string_view workers_json);
 
 }  // namespace waybill::dispatch
 

@@ -77,11 +77,6 @@ struct Settings {
   Millis shutdown_release_ms = 10'000;  // then they are told to stop and handed back
 };
 
-// The local stop rule's distance from the end of a lease: min(30 s, lease / 10).
-constexpr Millis lease_margin_ms(Millis lease_ms) {
-  return lease_ms / 10 < 30'000 ? lease_ms / 10 : 30'000;
-}
-
 // Refuses what cannot work (heartbeat * 3 > lease, send deadline > lease / 4, no owner, ...).
 // kInvalid naming the field as it is called in the configuration.
 base::Status check_settings(const Settings& settings);

@@ -5,7 +5,7 @@
 #ifndef WAYBILL_DISPATCH_SHUTDOWN_H_
 #define WAYBILL_DISPATCH_SHUTDOWN_H_
 
-#include <cstdint>
+#include <atomic>
 
 #include "base/clock.h"
 #include "base/wake.h"

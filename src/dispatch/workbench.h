@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ namespace waybill::dispatch {
 // One ended execution on its way to the database.
 struct Ended {
   Execution execution;
-  Slot slot;
+  std::optional<Slot> slot;  // none: claimed beyond what was asked for, and released
   Outcome outcome;
 };
 
@@ -33,6 +34,9 @@ class Workbench {
  public:
   Workbench(std::span<const LaneSettings> lanes, std::vector<Executor*> executors,
             ExecutionMap& map, Metrics& metrics);
+  ~Workbench();
+  Workbench(const Workbench&) = delete;
+  Workbench& operator=(const Workbench&) = delete;
 
   Slots& slots() { return slots_; }
   ExecutionMap& map() { return map_; }
@@ -43,7 +47,10 @@ class Workbench {
 
   // Hands a claimed task to its executor. Where nobody knows the type any more, or claiming has
   // stopped, it is released instead. Never blocks on the database.
-  void start(store::ClaimedTask task, Slot slot, std::shared_ptr<const StopFlag> stop);
+  void start(store::ClaimedTask task, std::optional<Slot> slot,
+             std::shared_ptr<const StopFlag> stop);
+  // How many executions were started in a lane so far; tells an idle lane from a busy one.
+  [[nodiscard]] std::int64_t started(std::size_t lane) const { return started_[lane].value(); }
 
   // Outcomes that wait to be committed, oldest first, at most `limit`.
   std::vector<Ended> take_ended(std::size_t limit);
@@ -67,6 +74,7 @@ class Workbench {
   Metrics& metrics_;
   std::shared_ptr<Box> box_;
   std::vector<std::function<void()>> on_free_;
+  std::vector<Counter> started_;  // per lane
   std::atomic<bool> stopped_{false};
 };
 
