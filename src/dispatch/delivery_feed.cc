@@ -177,8 +177,11 @@ void DeliveryFeed::accept(const transport::Delivery& delivery, std::vector<trans
     waiting_.push_back(delivery);
     return;
   }
-  held_.push_back(
-      {.execution = message->execution, .token = delivery.token, .slot = *slot, .ticket = *ticket});
+  held_.push_back({.execution = message->execution,
+                   .token = delivery.token,
+                   .slot = *slot,
+                   .ticket = *ticket,
+                   .unknown_since = std::nullopt});
 }
 
 base::Status DeliveryFeed::claim_held() {

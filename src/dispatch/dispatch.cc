@@ -10,7 +10,7 @@
 
 namespace waybill::dispatch {
 
-// What the store's listener holds: the store may outlive the Dispatch and still commit.
+// What the listeners of store and transport hold: both may outlive the Dispatch and still call.
 struct Dispatch::Listener {
   std::mutex mutex;
   Dispatch* target = nullptr;  // guarded by mutex
@@ -86,8 +86,10 @@ void Dispatch::make_consumer() {
     add_role("deliver-" + name, *delivery);
     bench_->on_free([wake = &delivery->wake()] { wake->raise(); });
   }
-  parts_.transport->on_delivery([this] {
-    for (const auto& delivery : feeds_) delivery->wake().raise();
+  parts_.transport->on_delivery([listener = listener_] {
+    const std::lock_guard lock(listener->mutex);
+    if (listener->target == nullptr) return;
+    for (const auto& delivery : listener->target->feeds_) delivery->wake().raise();
   });
 }
 

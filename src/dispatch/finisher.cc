@@ -91,10 +91,10 @@ std::vector<Finisher::Item> Finisher::take_batch(Millis now) {
 void Finisher::commit(std::vector<Item> batch) {
   const std::size_t taken = batch.size();
   // A lost lease writes nothing: not even a conditional update that is known to change nothing.
-  const auto lost = std::stable_partition(batch.begin(), batch.end(),
-                                          [](const Item& i) { return !i.ended.outcome.lost; });
-  for (auto it = lost; it != batch.end(); ++it) close(*it, FinishOutcome::kFenced);
-  batch.erase(lost, batch.end());
+  for (const Item& item : batch) {
+    if (item.ended.outcome.lost) close(item, FinishOutcome::kFenced);
+  }
+  std::erase_if(batch, [](const Item& item) { return item.ended.outcome.lost; });
 
   if (!batch.empty()) {
     std::vector<store::Finish> finishes;

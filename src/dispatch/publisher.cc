@@ -164,7 +164,9 @@ base::Status Publisher::send(const std::vector<store::Command>& commands, Millis
   std::vector<store::SettleCommand> items;
   items.reserve(commands.size());
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    store::SettleCommand item{.execution = commands[i].execution, .attempt = commands[i].attempt};
+    store::SettleCommand item;
+    item.execution = commands[i].execution;
+    item.attempt = commands[i].attempt;
     item.sent = i < outcomes.size() && outcomes[i].confirmed;
     if (item.sent) {
       metrics_.sent.add();
