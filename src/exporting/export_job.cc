@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "core/object_key.h"
 #include "exporting/file_name.h"
 #include "exporting/page_stream.h"
 #include "exporting/prefetched_pages.h"
@@ -118,7 +118,7 @@ ExportJob::Problem ExportJob::open_output(ProviderPage& first) {
 
 // Before the first byte: from here on whoever recovers the task knows which object to remove.
 ExportJob::Problem ExportJob::record_object() {
-  key_ = export_object_key(task_.execution, services_.random);
+  key_ = core::make_object_key({task_.execution, base::make_uuid(services_.random)});
   const auto record = [this] {
     return services_.store.record_object(settings_.owner, task_.execution, key_, storage_id_);
   };

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "core/object_key.h"
 
 namespace waybill::exporting {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::size_t kDatabaseIdBytes = 36;
 
 // What one listing showed.
 struct FileKeeper::Scan {
-  std::int64_t listed = 0;          // objects under kExportPrefix
+  std::int64_t listed = 0;          // objects with a key of ours
   std::int64_t recorded = 0;        // of the old ones: known to the database
   std::int64_t bytes = 0;           // of all visible objects
   std::int64_t orphans = 0;         // may be more than are remembered
@@ -115,7 +116,8 @@ base::Status FileKeeper::list_candidates(Scan& scan) {
       return true;
     }
     scan.bytes += static_cast<std::int64_t>(entry.size);
-    if (!entry.key.starts_with(kExportPrefix)) return true;
+    // What does not look like an object of ours is not ours to delete.
+    if (!core::parse_object_key(entry.key)) return true;
     ++scan.listed;
     if (old) scan.batch.push_back(entry.key);
     if (static_cast<std::int64_t>(scan.batch.size()) >= settings_.batch) asked = classify(scan);

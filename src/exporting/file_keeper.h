@@ -23,9 +23,6 @@ namespace waybill::exporting {
 // Names the database that this storage belongs to; kept beside the files, never listed as an
 // orphan.
 inline constexpr std::string_view kOwnerMarkerKey = "waybill/database-id";
-// Everything the orphan scan may delete starts with this.
-inline constexpr std::string_view kExportPrefix = "exports/";
-
 struct FileKeeperSettings {
   base::Millis expiry_grace_ms = 900'000;  // between expires_at (downloads refuse) and the deletion
   base::Millis scan_period_ms = 600'000;   // between two orphan scans

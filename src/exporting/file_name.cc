@@ -49,9 +49,4 @@ std::string export_file_name(std::string_view title, base::Millis wall_ms,
   return safe_title(title) + "-" + stamp + ".xlsx";
 }
 
-std::string export_object_key(const core::Execution& execution, base::Random& random) {
-  return "exports/" + std::to_string(execution.id) + "/" + std::to_string(execution.version) + "-" +
-         base::make_uuid(random) + ".xlsx";
-}
-
 }  // namespace waybill::exporting

@@ -1,5 +1,4 @@
-// Names of what an export leaves behind: the download's file name and the object's key. Both are
-// made here alone; nothing a provider sends gets into them (E24, E25).
+// The name a download gets. Made here alone; nothing a provider sends gets into it (E24).
 
 #ifndef WAYBILL_EXPORTING_FILE_NAME_H_
 #define WAYBILL_EXPORTING_FILE_NAME_H_
@@ -8,9 +7,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/time_zone.h"
-#include "core/task.h"
 
 namespace waybill::exporting {
 
@@ -22,9 +19,6 @@ inline constexpr std::string_view kContentType =
 // local.
 std::string export_file_name(std::string_view title, base::Millis wall_ms,
                              const base::TimeZone& zone);
-
-// "exports/{taskId}/{version}-{uuid}.xlsx".
-std::string export_object_key(const core::Execution& execution, base::Random& random);
 
 }  // namespace waybill::exporting
 
