@@ -1,5 +1,5 @@
-// The controlled list of export types (design of the file: docs/formats.md). A snapshot is immutable; a reload either
-// replaces the whole snapshot or changes nothing.
+// The controlled list of export types (design of the file: docs/formats.md). A snapshot is
+// immutable; a reload either replaces the whole snapshot or changes nothing.
 
 #ifndef WAYBILL_REGISTRY_REGISTRY_H_
 #define WAYBILL_REGISTRY_REGISTRY_H_
@@ -24,63 +24,72 @@ enum class AppScope : std::uint8_t { kPlatform, kMerchant };
 std::string_view to_string(AppScope scope);  // "PLATFORM", "MERCHANT"
 
 // A JSON Schema subset for parameters: drives validation and a console's form.
-enum class ParameterType : std::uint8_t { kString, kInteger, kNumber, kBoolean, kDate, kDateTime, kArray };
+enum class ParameterType : std::uint8_t {
+  kString,
+  kInteger,
+  kNumber,
+  kBoolean,
+  kDate,
+  kDateTime,
+  kArray
+};
 struct Parameter {
   std::string name;
   std::string title_zh, title_en;
   ParameterType type = ParameterType::kString;
   bool required = false;
-  std::vector<std::string> allowed;              // enum; empty = any
-  std::optional<double> minimum, maximum;        // numbers
+  std::vector<std::string> allowed;                    // enum; empty = any
+  std::optional<double> minimum, maximum;              // numbers
   std::optional<std::int64_t> min_length, max_length;  // strings, in characters
-  std::string pattern;                           // ECMAScript-like, checked at load; empty = any
-  std::string default_json;                      // empty = none
+  std::string pattern;       // ECMAScript-like, checked at load; empty = any
+  std::string default_json;  // empty = none
   ParameterType item_type = ParameterType::kString;  // of an array
 };
 
 struct ExportType {
-  std::string key;                               // [A-Z][A-Z0-9_]{0,63}
+  std::string key;  // [A-Z][A-Z0-9_]{0,63}
   std::string title_zh, title_en;
   std::string provider_service;
   std::string provider_path;
   std::string required_permission;
   AppScope app_scope = AppScope::kPlatform;
   bool enabled = true;
-  std::int64_t max_rows = 200'000;               // 1..500000
-  std::int32_t max_attempts = 3;                 // 1..5
-  std::int32_t batch_size = 500;                 // 50..1000 rows per page
+  std::int64_t max_rows = 200'000;  // 1..500000
+  std::int32_t max_attempts = 3;    // 1..5
+  std::int32_t batch_size = 500;    // 50..1000 rows per page
   std::string lane = "export";
   core::Level priority = 2;
-  base::Millis max_duration_ms = 1'800'000;      // 1..720 minutes
-  base::Millis retention_ms = 604'800'000;       // 1..8760 hours
-  std::int64_t max_file_bytes = 50ll << 20;      // 1..4096 MiB
-  std::vector<Parameter> parameters;             // in the file's order; unknown parameters are refused
-  bool any_parameters = false;                   // no `parameters` key: anything within the general limits
+  base::Millis max_duration_ms = 1'800'000;  // 1..720 minutes
+  base::Millis retention_ms = 604'800'000;   // 1..8760 hours
+  std::int64_t max_file_bytes = 50ll << 20;  // 1..4096 MiB
+  std::vector<Parameter> parameters;         // in the file's order; unknown parameters are refused
+  bool any_parameters = false;  // no `parameters` key: anything within the general limits
 };
 
 struct Snapshot {
   std::map<std::string, ExportType, std::less<>> exports;
-  std::int64_t generation = 1;                   // grows with every successful load
+  std::int64_t generation = 1;  // grows with every successful load
   [[nodiscard]] const ExportType* find_export(std::string_view type) const;
 };
 
 struct ReloadResult {
   bool ok = true;
-  std::string error;                             // names file, line, entry and rule
+  std::string error;  // names file, line, entry and rule
   std::int64_t generation = 0;
 };
 
 struct RegistryOptions {
   std::string file;
-  std::vector<std::string> allowed_services;     // the start-up allow-list; never reloaded
+  std::vector<std::string> allowed_services;  // the start-up allow-list; never reloaded
   base::Millis default_max_duration_ms = 1'800'000;
   base::Millis default_retention_ms = 604'800'000;
   std::int64_t default_max_file_bytes = 50ll << 20;
 };
 
-// Parses and checks a registry text. kInvalid names the entry ("definitions.CUSTOMER_LIST.max_rows"), the line and the
-// rule. `name` is shown in messages.
-base::Result<Snapshot> parse_registry(std::string_view yaml, const std::string& name, const RegistryOptions& options);
+// Parses and checks a registry text. kInvalid names the entry
+// ("definitions.CUSTOMER_LIST.max_rows"), the line and the rule. `name` is shown in messages.
+base::Result<Snapshot> parse_registry(std::string_view yaml, const std::string& name,
+                                      const RegistryOptions& options);
 
 // Thread-safe. current() never blocks on a reload.
 class Registry {
@@ -91,7 +100,8 @@ class Registry {
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const;
   // Reads the file again. On any failure the old snapshot stays in force and the result says why.
   ReloadResult reload();
-  // Reloads when the file changed since the last look (mtime, size, inode); nullopt when it did not.
+  // Reloads when the file changed since the last look (mtime, size, inode); nullopt when it did
+  // not.
   std::optional<ReloadResult> reload_if_changed();
   [[nodiscard]] ReloadResult last_result() const;
   // Called after every successful reload, from the reloading thread.
@@ -108,15 +118,16 @@ class Registry {
   std::unique_ptr<Impl> impl_;
 };
 
-// Checks parameters (one JSON object as text) against a type and normalises them: keys sorted, no blanks, numbers by
-// value (integers in decimal, others shortest round trip; integers beyond 64 bits are refused), defaults filled in.
-// kInvalid or kLimit naming the field ("parameters.status") and the limit: <= 20 keys, <= 4 KiB, strings <= 256
-// characters, depth <= 2.
+// Checks parameters (one JSON object as text) against a type and normalises them: keys sorted, no
+// blanks, numbers by value (integers in decimal, others shortest round trip; integers beyond 64
+// bits are refused), defaults filled in. kInvalid or kLimit naming the field ("parameters.status")
+// and the limit: <= 20 keys, <= 4 KiB, strings <= 256 characters, depth <= 2.
 struct NormalisedParameters {
   std::string json;
   std::string hash;  // SHA-256 hex of type + '\n' + json
 };
-base::Result<NormalisedParameters> normalise_parameters(const ExportType& type, std::string_view parameters_json);
+base::Result<NormalisedParameters> normalise_parameters(const ExportType& type,
+                                                        std::string_view parameters_json);
 
 inline constexpr std::size_t kMaxParameterKeys = 20;
 inline constexpr std::size_t kMaxParametersBytes = 4096;
