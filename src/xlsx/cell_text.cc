@@ -178,6 +178,20 @@ char* escape_json(char* p, PaddedText text) {
   return s == end ? p : nullptr;
 }
 
+bool has_backslash(PaddedText text) {
+#if defined(__SSE2__)
+  if (text.size <= 2 * kStep) {
+    const __m128i wanted = _mm_set1_epi8('\\');
+    const auto bits = [&](std::size_t at) {
+      const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data + at));
+      return static_cast<std::uint64_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, wanted)));
+    };
+    return ((bits(0) | bits(kStep) << kStep) & ((std::uint64_t{1} << text.size) - 1)) != 0;
+  }
+#endif
+  return std::memchr(text.data, '\\', text.size) != nullptr;
+}
+
 std::string xml_attribute(std::string_view text) {
   std::string out;
   const std::string safe = base::to_utf8(text);

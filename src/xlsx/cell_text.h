@@ -50,6 +50,9 @@ inline constexpr std::size_t kMaxRawBytes = 4'096;
 inline constexpr std::size_t kRawGrowth = 7;
 char* escape_json(char* p, PaddedText text);
 
+// Whether a backslash occurs.
+bool has_backslash(PaddedText text);
+
 // For attributes and small parts. `text` may be ill-formed UTF-8 (repaired); control characters are
 // dropped.
 std::string xml_attribute(std::string_view text);

@@ -17,9 +17,10 @@ constexpr std::size_t kMaxCellBytes = 3 * kMaxCellUnits + 4;
 // Most of one cell without its text: head, number, form, end.
 constexpr std::size_t kCellFrame = 256;
 static_assert(kRawGrowth * kMaxRawBytes + kTextPadding + kCellFrame <= XmlBuffer::kMaxReserve);
-// A column whose texts hardly repeat stops asking the table: looked at after every so many texts.
-constexpr std::uint32_t kShareWindow = 8'192;
-constexpr std::uint32_t kShareMinHits = kShareWindow / 4;
+// A column whose texts seldom repeat stops asking the table: deflate finds near repetitions anyway,
+// and a look-up in a large table costs more than the cell. Looked at after every so many texts.
+constexpr std::uint32_t kShareWindow = 4'096;
+constexpr std::uint32_t kShareMinHits = kShareWindow / 4 * 3;
 
 constexpr std::string_view kEndValue = "</v></c>";
 constexpr std::string_view kEndInline = "</t></is></c>";
@@ -66,6 +67,7 @@ RowWriter::RowWriter(const std::vector<Column>& columns, const WriterOptions& op
   for (std::size_t i = 0; i < columns.size(); ++i) {
     plans_[i].head.set(refs_ ? "<c r=\"" + column_letters(i) : "<c");
     plans_[i].type = columns[i].type;
+    plans_[i].shares = options.shared_string_budget_bytes > 0;
   }
   for (std::size_t i = 0; i < kStyles; ++i) {
     std::string start = refs_ ? "\"" : "";
@@ -143,9 +145,11 @@ bool RowWriter::put_cell(Plan& plan, const JsonValue& value) {
 
 bool RowWriter::put_string(Plan& plan, const JsonValue& value) {
   if (value.size == 0) return true;
-  const bool shareable = plan.shares && value.size <= SharedStrings::kMaxTextBytes;
-  if (!shareable && value.size <= kMaxRawBytes && put_short_raw(plan, value.text())) return true;
-  if (std::memchr(value.data, '\\', value.size) == nullptr) {
+  if (plan.shares && value.size <= SharedStrings::kMaxTextBytes) {
+    if (!has_backslash(value.text()) && put_raw_shared(plan, value.text())) return true;
+  }
+  if (value.size <= kMaxRawBytes && put_raw_inline(plan, value.text())) return true;
+  if (!has_backslash(value.text())) {
     put_text(plan, value.text());
     return true;
   }
@@ -158,8 +162,7 @@ bool RowWriter::put_string(Plan& plan, const JsonValue& value) {
 
 bool RowWriter::put_typed_string(Plan& plan, const JsonValue& value) {
   if (value.size == 0) return true;
-  if (std::memchr(value.data, '\\', value.size) == nullptr)
-    return put_typed_text(plan, value.text(), false);
+  if (!has_backslash(value.text())) return put_typed_text(plan, value.text(), false);
   const DecodedString decoded = decode_json_string(value.view(), kMaxCellBytes, decoded_);
   if (!decoded.valid) return false;
   counters_.text_repaired += decoded.replaced;
@@ -238,7 +241,12 @@ bool RowWriter::put_number(Plan& plan, PaddedText token, bool from_number) {
     case NumberKind::kNumber: {
       char* p = open_cell(out_.reserve(kCellFrame + cell.text.size()), plan);
       p = forms_[index(Style::kGeneral)].number.put(p);
-      p = put(p, cell.text);
+      if (cell.text.data() == token.data && cell.text.size() <= kTextPadding) {
+        std::memcpy(p, token.data, kTextPadding);  // a fixed size is a few instructions, not a call
+        p += cell.text.size();
+      } else {
+        p = put(p, cell.text);
+      }
       out_.advance(put(p, kEndValue));
       return true;
     }
@@ -294,21 +302,37 @@ void RowWriter::put_text(Plan& plan, PaddedText text, bool header, bool count) {
   put_inline(plan, text, style, apostrophe);
 }
 
-// A text without a backslash that need not be looked up: one pass from the page to the sheet.
-// False, with nothing written, at a backslash.
-bool RowWriter::put_short_raw(const Plan& plan, PaddedText raw) {
-  const bool formula = looks_like_formula(raw.view());
+// Raw JSON text without a backslash holds no control character, so that its first character
+// decides.
+Style RowWriter::raw_style(std::string_view raw) {
+  const char first = raw.front();
+  if (first > '@' && first <= '~') return Style::kGeneral;
+  if (first >= '0' && first <= '9') return only_digits(raw) ? Style::kText : Style::kGeneral;
+  return looks_like_formula(raw) ? Style::kQuoted : Style::kGeneral;
+}
+
+bool RowWriter::put_raw_shared(Plan& plan, PaddedText raw) {
+  const Style style = raw_style(raw.view());
+  const bool formula = style == Style::kQuoted;
+  if ((formula && apostrophe_) || !put_if_shared(plan, raw.view(), style)) return false;
+  counters_.cells_guarded += formula ? 1 : 0;
+  return true;
+}
+
+// One pass from the page to the sheet. False, with nothing written, at a backslash.
+bool RowWriter::put_raw_inline(const Plan& plan, PaddedText raw) {
+  Style style = raw_style(raw.view());
+  const bool formula = style == Style::kQuoted;
+  const bool apostrophe = formula && apostrophe_;
+  if (apostrophe) style = Style::kGeneral;
   char* p = open_cell(out_.reserve(kRawGrowth * raw.size + kTextPadding + kCellFrame), plan);
-  Style style = formula && !apostrophe_ ? Style::kQuoted : Style::kGeneral;
-  if (*raw.data >= '0' && *raw.data <= '9' && only_digits(raw.view())) style = Style::kText;
-  // Other white space is always escaped in JSON.
   const bool preserve = raw.data[0] == ' ' || raw.data[raw.size - 1] == ' ';
   const CellForms& form = forms_[index(style)];
   p = preserve ? form.inline_preserve.put(p) : form.inline_text.put(p);
-  if (formula && apostrophe_) *p++ = '\'';
+  if (apostrophe) *p++ = '\'';
   p = escape_json(p, raw);
   if (p == nullptr) return false;
-  if (formula) ++counters_.cells_guarded;
+  counters_.cells_guarded += formula ? 1 : 0;
   out_.advance(put(p, kEndInline));
   return true;
 }

@@ -75,7 +75,10 @@ class RowWriter {
   // Text of any content and length (UTF-8): cut, guarded, escaped.
   void put_text(Plan& plan, PaddedText text, bool header = false, bool count = true);
   void put_digits(Plan& plan, std::string_view digits);
-  bool put_short_raw(const Plan& plan, PaddedText raw);
+  // The three below: the inside of a JSON string, not empty.
+  static Style raw_style(std::string_view raw);
+  bool put_raw_shared(Plan& plan, PaddedText raw);
+  bool put_raw_inline(const Plan& plan, PaddedText raw);
   bool put_if_shared(Plan& plan, std::string_view text, Style style);
   void put_inline(const Plan& plan, PaddedText text, Style style, bool apostrophe);
   Style style_of(std::string_view text) const;
