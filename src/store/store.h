@@ -1,11 +1,12 @@
-// The database seam: named operations, one params struct each, no SQL above it. One implementation over .sql files; a
-// driver brings its connection, its error classes and the statements that must differ.
+// The database seam: named operations, one params struct each, no SQL above it. One implementation
+// over .sql files; a driver brings its connection, its error classes and the statements that must
+// differ.
 //
-// Every operation is one or more whole transactions: on return its effect is committed, or known to have had none, or
-// the error is kOutcomeUnknown and the caller replays (every operation is conditional, so a replay is safe).
-// kUnavailable: the database is away or busy beyond its retries; nothing changed. Deadlocks, serialisation failures and
-// busy are retried inside, then the batch is split, so one bad element fails alone.
-// All methods are thread-safe and block; none throws.
+// Every operation is one or more whole transactions: on return its effect is committed, or known to
+// have had none, or the error is kOutcomeUnknown and the caller replays (every operation is
+// conditional, so a replay is safe). kUnavailable: the database is away or busy beyond its retries;
+// nothing changed. Deadlocks, serialisation failures and busy are retried inside, then the batch is
+// split, so one bad element fails alone. All methods are thread-safe and block; none throws.
 
 #ifndef WAYBILL_STORE_STORE_H_
 #define WAYBILL_STORE_STORE_H_
@@ -27,12 +28,12 @@ class TaskStore {
  public:
   virtual ~TaskStore() = default;
 
-  // Guards, idempotency, window, limits, task + export_task + command: one transaction, shared with other creates that
-  // wait at this moment. kLimit (code EXPORT_USER_LIMIT / EXPORT_TYPE_LIMIT), kConflict (code IDEMPOTENCY_KEY_REUSED),
-  // kInvalid (a field longer than its column).
+  // Guards, idempotency, window, limits, task + export_task + command: one transaction, shared with
+  // other creates that wait at this moment. kLimit (code EXPORT_USER_LIMIT / EXPORT_TYPE_LIMIT),
+  // kConflict (code IDEMPOTENCY_KEY_REUSED), kInvalid (a field longer than its column).
   virtual base::Result<Created> create_export(const CreateExport& request) = 0;
-  // No guards and no limits: batch items, benchmarks. One transaction for all; ids in the order given. Tasks with a
-  // serial key are inserted BLOCKED and promoted. At most kMaxBatch.
+  // No guards and no limits: batch items, benchmarks. One transaction for all; ids in the order
+  // given. Tasks with a serial key are inserted BLOCKED and promoted. At most kMaxBatch.
   virtual base::Result<std::vector<TaskId>> create_tasks(std::span<const NewTask> tasks) = 0;
   // One task; concurrent callers share transactions.
   virtual base::Result<TaskId> create_task(const NewTask& task) = 0;
@@ -46,11 +47,12 @@ class TaskStore {
   virtual base::Result<std::vector<ExportRow>> list_exports(const ListExports& request) = 0;
   virtual base::Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;
   virtual base::Result<WaitingFacts> waiting_facts(TaskId id) = 0;
-  // Whatever of `ids` exists, in one statement, for all watchers of a process. No scope: ids were checked before.
+  // Whatever of `ids` exists, in one statement, for all watchers of a process. No scope: ids were
+  // checked before.
   virtual base::Result<std::vector<ExportRow>> watch_exports(std::span<const TaskId> ids) = 0;
 
-  // Called after a commit that made commands due now in this process. The listener must be quick and must not call
-  // the store. Register before the first create.
+  // Called after a commit that made commands due now in this process. The listener must be quick
+  // and must not call the store. Register before the first create.
   virtual void on_commit(std::function<void(std::span<const CommandHint>)> listener) = 0;
 };
 
@@ -61,15 +63,17 @@ class WorkStore {
 
   virtual base::Result<PollReport> poll(const Poll& request) = 0;
   virtual base::Result<std::vector<ClaimedTask>> claim_next(const ClaimNext& request) = 0;
-  virtual base::Result<std::vector<DeliveredOutcome>> claim_delivered(const ClaimDelivered& request) = 0;
+  virtual base::Result<std::vector<DeliveredOutcome>> claim_delivered(
+      const ClaimDelivered& request) = 0;
   // On a single-writer database it overtakes every waiting batch.
   virtual base::Result<RenewReport> renew(const Renew& request) = 0;
-  // Outcomes in the order given. Also updates the job, releases the serial key, promotes the next, makes and deletes
-  // commands (I17). At most kMaxBatch.
-  virtual base::Result<std::vector<FinishOutcome>> finish(std::string_view owner, std::span<const Finish> items) = 0;
+  // Outcomes in the order given. Also updates the job, releases the serial key, promotes the next,
+  // makes and deletes commands (I17). At most kMaxBatch.
+  virtual base::Result<std::vector<FinishOutcome>> finish(std::string_view owner,
+                                                          std::span<const Finish> items) = 0;
   // The execution's first transaction: which object it is going to write. false = fenced.
-  virtual base::Result<bool> record_object(std::string_view owner, const Execution& execution, std::string_view key,
-                                           std::string_view storage_id) = 0;
+  virtual base::Result<bool> record_object(std::string_view owner, const Execution& execution,
+                                           std::string_view key, std::string_view storage_id) = 0;
   // Fenced by (task_id, dispatch_version) of the progress row itself; never renews a lease.
   virtual base::Status save_progress(std::string_view owner, std::span<const Progress> items) = 0;
   // The task's export row for its executor (parameters); no scope. kNotFound when the row is gone.
@@ -85,7 +89,8 @@ class CommandStore {
   virtual base::Result<std::vector<SentCount>> sent_counts() = 0;
   virtual base::Result<std::vector<Command>> lease_commands(const LeaseCommands& request) = 0;
   // Conditional on (CLAIMED, owner, attempt). Returns how many changed.
-  virtual base::Result<std::int64_t> settle_commands(std::string_view owner, std::span<const SettleCommand> items) = 0;
+  virtual base::Result<std::int64_t> settle_commands(std::string_view owner,
+                                                     std::span<const SettleCommand> items) = 0;
   virtual base::Result<DeadLetterOutcome> quarantine(const DeadLetter& letter) = 0;
 };
 
@@ -93,23 +98,31 @@ class CommandStore {
 class RepairStore {
  public:
   virtual ~RepairStore() = default;
-  // Notes that a pass runs; true = branch 2 has to wait (a stall or a clock step was seen; see 09 F7).
+  // Notes that a pass runs; true = branch 2 has to wait (a stall or a clock step was seen; see 09
+  // F7).
   virtual base::Result<bool> begin_pass(Millis stall_ms, Millis grace_ms) = 0;
-  virtual base::Result<Walked> recreate_missing_commands(const Walk& walk, Millis due_for_ms) = 0;   // 1a
-  virtual base::Result<Walked> resend_stale_commands(const Walk& walk, Millis stale_ms, Millis due_for_ms) = 0;  // 1b
-  virtual base::Result<std::vector<Recovered>> recover_expired_leases(std::int64_t limit, Millis spread_ms) = 0;  // 2
-  // At the start of the only serving process of a file database: every RUNNING task, whatever its lease.
+  virtual base::Result<Walked> recreate_missing_commands(const Walk& walk,
+                                                         Millis due_for_ms) = 0;  // 1a
+  virtual base::Result<Walked> resend_stale_commands(const Walk& walk, Millis stale_ms,
+                                                     Millis due_for_ms) = 0;  // 1b
+  virtual base::Result<std::vector<Recovered>> recover_expired_leases(std::int64_t limit,
+                                                                      Millis spread_ms) = 0;  // 2
+  // At the start of the only serving process of a file database: every RUNNING task, whatever its
+  // lease.
   virtual base::Result<std::vector<Recovered>> recover_all_running(std::int64_t limit) = 0;
-  virtual base::Result<Walked> release_stuck_commands(const Walk& walk) = 0;                          // 3
-  virtual base::Result<Walked> repair_serial_slots(const Walk& walk) = 0;                             // 5
+  virtual base::Result<Walked> release_stuck_commands(const Walk& walk) = 0;  // 3
+  virtual base::Result<Walked> repair_serial_slots(const Walk& walk) = 0;     // 5
   // 4: files. `grace_ms` after expires_at; only of this storage.
-  virtual base::Result<std::vector<ExpiredFile>> expired_files(std::string_view storage_id, Millis grace_ms,
+  virtual base::Result<std::vector<ExpiredFile>> expired_files(std::string_view storage_id,
+                                                               Millis grace_ms,
                                                                const Walk& walk) = 0;
   virtual base::Result<std::int64_t> mark_expired(std::span<const TaskId> ids) = 0;
   // Which of these object keys a SUCCEEDED or unended task records.
-  virtual base::Result<std::vector<std::string>> recorded_keys(std::span<const std::string> keys) = 0;
+  virtual base::Result<std::vector<std::string>> recorded_keys(
+      std::span<const std::string> keys) = 0;
   // Retention; each deletes at most `limit` and returns how many.
-  virtual base::Result<std::int64_t> delete_old_sent_commands(Millis older_than_ms, std::int64_t limit) = 0;
+  virtual base::Result<std::int64_t> delete_old_sent_commands(Millis older_than_ms,
+                                                              std::int64_t limit) = 0;
   virtual base::Result<std::int64_t> delete_old_idempotency(std::int64_t limit) = 0;
   virtual base::Result<std::int64_t> delete_old_tasks(Millis older_than_ms, std::int64_t limit) = 0;
 };
@@ -119,17 +132,18 @@ struct QueueFigures {
   Millis oldest_command_age_ms = 0;  // now - due_at of due, unsent ones
   std::int64_t max_fail_count = 0;
   std::int64_t running = 0;
-  std::int64_t finished = 0;         // counted only where asked for
+  std::int64_t finished = 0;  // counted only where asked for
 };
 
 // Schema, guards, lanes, instances.
 class AdminStore {
  public:
   virtual ~AdminStore() = default;
-  virtual base::Status migrate() = 0;          // idempotent; safe when several run at once; refuses a newer schema
+  virtual base::Status
+  migrate() = 0;  // idempotent; safe when several run at once; refuses a newer schema
   virtual base::Result<int> schema_version() = 0;
   virtual base::Status ensure_type_guards(std::span<const std::string> types) = 0;
-  virtual base::Status check_guards() = 0;     // kInternal naming the missing row
+  virtual base::Status check_guards() = 0;  // kInternal naming the missing row
   virtual base::Result<Millis> now() = 0;
   virtual base::Result<std::string> database_id() = 0;  // made once, 36 characters
   virtual base::Status set_lane_paused(std::string_view lane, bool paused) = 0;
@@ -147,7 +161,11 @@ class AdminStore {
   [[nodiscard]] virtual std::int64_t statements() const = 0;
 };
 
-class Store : public TaskStore, public WorkStore, public CommandStore, public RepairStore, public AdminStore {};
+class Store : public TaskStore,
+              public WorkStore,
+              public CommandStore,
+              public RepairStore,
+              public AdminStore {};
 
 }  // namespace waybill::store
 

@@ -1,5 +1,5 @@
-// The rows and parameter structs of the store seam. Times are milliseconds since the epoch by the database's clock
-// unless a name says otherwise.
+// The rows and parameter structs of the store seam. Times are milliseconds since the epoch by the
+// database's clock unless a name says otherwise.
 
 #ifndef WAYBILL_STORE_TYPES_H_
 #define WAYBILL_STORE_TYPES_H_
@@ -23,18 +23,18 @@ using core::Execution;
 using core::TaskId;
 
 // Requests beyond this in one batch wait for the next one.
-inline constexpr std::size_t kMaxBatch = 500;         // elements
+inline constexpr std::size_t kMaxBatch = 500;  // elements
 inline constexpr std::size_t kMaxTransactionTries = 5;
-inline constexpr std::int64_t kIdBlock = 1'000;       // ids per statement
-inline constexpr int kUserGuards = 256;               // rows U:0..U:255
-inline constexpr std::int64_t kAheadShown = 1'000;    // waiting_for counts this far
+inline constexpr std::int64_t kIdBlock = 1'000;     // ids per statement
+inline constexpr int kUserGuards = 256;             // rows U:0..U:255
+inline constexpr std::int64_t kAheadShown = 1'000;  // waiting_for counts this far
 
 // ---- creating ----
 
 struct NewTask {
   core::TaskKind kind = core::TaskKind::kExport;
-  std::string type;          // <= 64 characters
-  std::string lane;          // <= 32
+  std::string type;  // <= 64 characters
+  std::string lane;  // <= 32
   core::Level priority = 2;
   std::string tenant_id;     // <= 64
   std::string app_code;      // <= 32
@@ -43,14 +43,14 @@ struct NewTask {
   Millis max_duration_ms = 1'800'000;
   std::optional<std::string> serial_key;  // <= 64
   std::optional<std::int64_t> job_id;
-  std::string trace_id;      // <= 64
+  std::string trace_id;  // <= 64
 };
 
 struct CreateLimits {
   Millis dedup_window_ms = 60'000;
   std::int64_t active_per_user = 3;
   std::int64_t active_per_type = 5;
-  bool type_limit_global = false;      // false: per tenant
+  bool type_limit_global = false;  // false: per tenant
   Millis idempotency_keep_ms = 86'400'000;
 };
 
@@ -58,10 +58,10 @@ struct CreateExport {
   NewTask task;
   std::string task_name;
   std::string format = "XLSX";
-  std::string parameters_json;   // normalised
-  std::string parameters_hash;   // SHA-256 hex of type + normalised parameters
-  std::string idempotency_key;   // empty = none; <= 128 characters
-  std::string request_hash;      // of the whole request, compared when the key is seen again
+  std::string parameters_json;  // normalised
+  std::string parameters_hash;  // SHA-256 hex of type + normalised parameters
+  std::string idempotency_key;  // empty = none; <= 128 characters
+  std::string request_hash;     // of the whole request, compared when the key is seen again
   CreateLimits limits;
 };
 
@@ -73,12 +73,13 @@ struct Created {
 // ---- claiming and executing ----
 
 struct ClaimNext {
-  std::string owner;        // unique per process start
+  std::string owner;  // unique per process start
   Millis lease_ms = 300'000;
   std::string lane;
   std::vector<core::Pick> picks;
   std::vector<std::string> known_types;  // empty = every type (I14: others are left alone)
-  std::optional<Millis> sent_older_than_ms;  // set: sweep SENT commands of that age instead of PENDING ones
+  std::optional<Millis>
+      sent_older_than_ms;  // set: sweep SENT commands of that age instead of PENDING ones
 };
 
 struct ClaimDelivered {
@@ -108,7 +109,15 @@ struct ClaimedTask {
 };
 
 // Why a delivered command claimed nothing. All of them are acknowledged.
-enum class NotClaimed : std::uint8_t { kNoTask, kVersionDiffers, kEnded, kRunning, kEarly, kLostRace, kBlocked };
+enum class NotClaimed : std::uint8_t {
+  kNoTask,
+  kVersionDiffers,
+  kEnded,
+  kRunning,
+  kEarly,
+  kLostRace,
+  kBlocked
+};
 
 struct DeliveredOutcome {
   std::optional<ClaimedTask> claimed;
@@ -123,7 +132,8 @@ struct Renew {
 enum class RenewOutcome : std::uint8_t { kOk, kLost, kOverdue, kCancel };
 struct RenewReport {
   std::vector<RenewOutcome> outcomes;  // as many as asked, in order
-  std::vector<Execution> strays;       // RUNNING under this owner but not asked for: a claim whose answer was lost
+  std::vector<Execution>
+      strays;  // RUNNING under this owner but not asked for: a claim whose answer was lost
 };
 
 // What a finished export leaves on its rows.
@@ -141,17 +151,20 @@ struct ExportResult {
 
 struct Finish {
   Execution execution;
-  core::Event event = core::Event::kSucceed;  // kSucceed kFail kRetryLater kOverdue kRelease kStopObserved
+  core::Event event =
+      core::Event::kSucceed;  // kSucceed kFail kRetryLater kOverdue kRelease kStopObserved
   core::FailureClass failure_class = core::FailureClass::kNone;
   std::string failure_message;
   std::optional<Millis> retry_after_ms;
   std::optional<ExportResult> result;  // an export's success
 };
 enum class FinishOutcome : std::uint8_t {
-  kCommitted,  // what was asked for is now the state (also when an earlier try with a lost answer did it)
-  kFenced,     // version or owner moved on: this execution's file must go, nothing else may be written
+  kCommitted,  // what was asked for is now the state (also when an earlier try with a lost answer
+               // did it)
+  kFenced,  // version or owner moved on: this execution's file must go, nothing else may be written
   kOverdue,    // a success after the deadline: nothing changed; finish again with kOverdue
-  kCancelled,  // an export's success while cancel was requested: the task is now CANCELLED, its file must go
+  kCancelled,  // an export's success while cancel was requested: the task is now CANCELLED, its
+               // file must go
 };
 
 struct Progress {
@@ -172,11 +185,11 @@ struct LaneHead {
 };
 struct PollReport {
   Millis now = 0;
-  std::vector<LaneHead> heads;            // due PENDING commands; paused lanes left out
-  std::vector<LaneHead> sent_heads;       // SENT commands; wait_ms = now - sent_at
+  std::vector<LaneHead> heads;       // due PENDING commands; paused lanes left out
+  std::vector<LaneHead> sent_heads;  // SENT commands; wait_ms = now - sent_at
   std::vector<std::string> paused_lanes;
-  std::vector<Execution> cancels;         // own RUNNING tasks with cancel_requested
-  std::optional<Millis> next_due_in_ms;   // the nearest command not yet due, if any
+  std::vector<Execution> cancels;        // own RUNNING tasks with cancel_requested
+  std::optional<Millis> next_due_in_ms;  // the nearest command not yet due, if any
 };
 
 // ---- commands (publisher) ----
@@ -197,19 +210,19 @@ struct Command {
   std::int32_t attempt = 1;  // sends, this one included
   std::int32_t fail_count = 0;
   std::string trace_id;
-  Millis occurred_at = 0;    // when the command became due
+  Millis occurred_at = 0;  // when the command became due
 };
 struct SettleCommand {
   Execution execution;
   std::int32_t attempt = 1;  // as leased: a late settle of an older lease changes nothing
   bool sent = false;
-  std::string error;         // !sent
-  Millis retry_in_ms = 0;    // !sent
+  std::string error;       // !sent
+  Millis retry_in_ms = 0;  // !sent
 };
 struct SentCount {
   std::string lane;
   core::Level level = 2;
-  std::int64_t sent = 0;     // SENT and unclaimed, sends in back-off (failed before, PENDING) included
+  std::int64_t sent = 0;  // SENT and unclaimed, sends in back-off (failed before, PENDING) included
 };
 
 // ---- dead letters ----
@@ -219,24 +232,30 @@ struct DeadLetter {
   std::string event_id;
   std::string reason;
 };
-enum class DeadLetterOutcome : std::uint8_t { kQuarantined, kNoTask, kMovedOn, kEventDiffers, kAlreadyQuarantined };
+enum class DeadLetterOutcome : std::uint8_t {
+  kQuarantined,
+  kNoTask,
+  kMovedOn,
+  kEventDiffers,
+  kAlreadyQuarantined
+};
 
 // ---- repairs (reconciler) ----
 
 struct Walk {
-  TaskId after = 0;            // keyset position; start with 0
+  TaskId after = 0;  // keyset position; start with 0
   std::int64_t limit = 500;
 };
 struct Walked {
   std::int64_t changed = 0;
-  TaskId last = 0;             // pass as Walk::after; 0 = the end was reached
+  TaskId last = 0;  // pass as Walk::after; 0 = the end was reached
 };
 struct Recovered {
-  Execution execution;         // as it was
+  Execution execution;  // as it was
   core::TaskStatus to = core::TaskStatus::kPending;
-  std::string object_key;      // half-written, to be removed by who runs on `storage_id`; empty = none
+  std::string object_key;  // half-written, to be removed by who runs on `storage_id`; empty = none
   std::string storage_id;
-  bool owner_alive = false;    // its instance row is still being renewed: fenced_alive
+  bool owner_alive = false;  // its instance row is still being renewed: fenced_alive
 };
 struct ExpiredFile {
   TaskId id = 0;
@@ -247,8 +266,8 @@ struct ExpiredFile {
 
 enum class CancelOutcome : std::uint8_t { kCancelled, kCancelling, kAlreadyFinished };
 struct RetryDone {
-  Execution execution;      // the new one
-  std::string object_key;   // the old attempt's object, to be removed; empty = none
+  Execution execution;     // the new one
+  std::string object_key;  // the old attempt's object, to be removed; empty = none
   std::string storage_id;
 };
 
@@ -302,8 +321,8 @@ struct AttemptRow {
 struct ListExports {
   Scope scope;
   std::optional<core::TaskStatus> status;
-  std::string type;             // empty = all
-  std::string name_contains;    // empty = all
+  std::string type;           // empty = all
+  std::string name_contains;  // empty = all
   std::optional<Millis> created_from, created_to;
   std::optional<TaskId> before;  // keyset: ids below this one
   std::int64_t limit = 20;       // 1..100
@@ -318,7 +337,7 @@ struct WaitingFacts {
   std::int32_t command_fail_count = 0;
   std::string command_last_error;
   std::optional<Millis> command_next_send_at;
-  std::int64_t ahead = 0;         // commands of its lane that come before it, counted up to kAheadShown
+  std::int64_t ahead = 0;  // commands of its lane that come before it, counted up to kAheadShown
   std::int64_t lane_running = 0;
   std::optional<TaskId> key_holder;
 };
@@ -333,7 +352,8 @@ struct InstanceRow {
   bool alive = false;                                         // renewed within 60 s
 };
 
-// Where new commands appeared: lets a worker of this process start at once without asking the database.
+// Where new commands appeared: lets a worker of this process start at once without asking the
+// database.
 struct CommandHint {
   std::string lane;
   core::Level level = 2;

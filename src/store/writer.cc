@@ -1,0 +1,171 @@
+#include "store/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace waybill::store {
+
+namespace {
+
+// Operations that share one transaction at most; each may be a batch of kMaxBatch.
+constexpr std::size_t kMaxShared = 16;
+
+}  // namespace
+
+base::Error to_error(const SqlFault& fault, std::string_view operation) {
+  const std::string text = std::string(operation) + ": " + fault.what();
+  switch (fault.kind()) {
+    case FaultKind::kRetry:
+    case FaultKind::kAway:
+      return base::unavailable(text);
+    case FaultKind::kUnknown:
+      return base::outcome_unknown(text);
+    case FaultKind::kConflict:
+      return base::conflict("DUPLICATE_KEY", text);
+    case FaultKind::kFatal:
+      break;
+  }
+  return base::internal(text);
+}
+
+Writer::Writer(const SessionContext& context) : context_(context) {}
+
+base::Status Writer::run(std::string_view operation, const Body& body, Urgency urgency) {
+  Job job{.operation = operation, .body = &body, .result = {}, .done = false};
+  std::unique_lock lock(mutex_);
+  (urgency == Urgency::kUrgent ? urgent_ : normal_).push_back(&job);
+  // Whoever finds nobody at work leads until its own job is done.
+  while (!job.done) {
+    if (busy_) {
+      changed_.wait(lock);
+      continue;
+    }
+    busy_ = true;
+    const std::vector<Job*> group = take_group();
+    lock.unlock();
+    run_group(group);
+    lock.lock();
+    for (Job* done : group) done->done = true;
+    busy_ = false;
+    changed_.notify_all();
+  }
+  return std::move(job.result);
+}
+
+std::vector<Writer::Job*> Writer::take_group() {
+  std::vector<Job*> group;
+  for (auto* queue : {&urgent_, &normal_}) {
+    while (!queue->empty() && group.size() < kMaxShared) {
+      group.push_back(queue->front());
+      queue->pop_front();
+    }
+    // A renewal does not wait for the batches behind it either.
+    if (queue == &urgent_ && !group.empty()) break;
+  }
+  return group;
+}
+
+void Writer::run_group(std::span<Job* const> jobs) {
+  if (jobs.size() > 1 && run_together(jobs)) return;
+  for (Job* job : jobs) job->result = run_alone(*job);
+}
+
+// False: rolled back, nobody has an answer yet.
+bool Writer::run_together(std::span<Job* const> jobs) {
+  bool again = false;
+  const base::Status result = try_once(jobs, again);
+  const bool unknown =
+      !result.ok() && result.error().category == base::ErrorCategory::kOutcomeUnknown;
+  if (!result.ok() && !unknown) return false;
+  for (Job* job : jobs) job->result = result;
+  return true;
+}
+
+base::Status Writer::run_alone(Job& job) {
+  Job* const one[] = {&job};
+  for (int attempt = 1;; ++attempt) {
+    bool again = false;
+    base::Status result = try_once(one, again);
+    if (!again || attempt >= context_.driver.capabilities().busy_tries) return result;
+  }
+}
+
+base::Status Writer::try_once(std::span<Job* const> jobs, bool& again) {
+  std::string_view operation = jobs.front()->operation;
+  try {
+    if (session_ == nullptr) session_ = std::make_unique<Session>(context_, SessionRole::kWriter);
+    session_->set_operation(operation);
+    session_->begin();
+    for (Job* job : jobs) {
+      operation = job->operation;
+      session_->set_operation(operation);
+      (*job->body)(*session_);
+    }
+    session_->commit();
+    return {};
+  } catch (const SqlFault& fault) {
+    if (session_ != nullptr) session_->rollback();
+    again = fault.kind() == FaultKind::kRetry;
+    const bool broken = fault.kind() == FaultKind::kAway || fault.kind() == FaultKind::kUnknown;
+    // A database in memory ends with its connection.
+    if (broken && !context_.driver.capabilities().one_session) session_.reset();
+    return to_error(fault, operation);
+  } catch (Abort& abort) {
+    session_->rollback();
+    return std::move(abort.error);
+  } catch (const std::exception& error) {
+    if (session_ != nullptr) session_->rollback();
+    return base::internal(std::string(operation) + ": " + error.what());
+  }
+}
+
+Readers::Readers(const SessionContext& context, Writer& writer)
+    : context_(context), writer_(writer) {}
+
+base::Status Readers::run(std::string_view operation, const Body& body) {
+  if (context_.driver.capabilities().one_session) return writer_.run(operation, body);
+  std::unique_ptr<Session> session;
+  {
+    std::unique_lock lock(mutex_);
+    freed_.wait(
+        lock, [this] { return !free_.empty() || made_ < context_.driver.capabilities().readers; });
+    if (free_.empty()) {
+      ++made_;
+    } else {
+      session = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  base::Status result;
+  for (int attempt = 1; attempt <= context_.driver.capabilities().busy_tries; ++attempt) {
+    try {
+      if (session == nullptr) session = std::make_unique<Session>(context_, SessionRole::kReader);
+      session->set_operation(operation);
+      body(*session);
+      result = {};
+      break;
+    } catch (const SqlFault& fault) {
+      result = to_error(fault, operation);
+      if (fault.kind() == FaultKind::kAway) session.reset();
+      if (fault.kind() != FaultKind::kRetry && fault.kind() != FaultKind::kAway) break;
+    } catch (Abort& abort) {
+      result = std::move(abort.error);
+      break;
+    } catch (const std::exception& error) {
+      result = base::internal(std::string(operation) + ": " + error.what());
+      break;
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (session != nullptr) {
+      free_.push_back(std::move(session));
+    } else {
+      --made_;
+    }
+  }
+  freed_.notify_one();
+  return result;
+}
+
+}  // namespace waybill::store
