@@ -70,7 +70,7 @@ ErrorCategory category(const base::Result<T>& result) {
 }
 
 TEST_P(FilesConformance, CommittedFileIsVisibleToEverybodyByteForByte) {
-  const std::string bytes = bytes_of(3'000'017);
+  const std::string bytes = bytes_of(3000017);
   auto sink = files_->create("exports/42/1-a.xlsx");
   ASSERT_TRUE(sink.ok());
   // Pieces of all sizes around the buffers of drivers.
@@ -88,7 +88,7 @@ TEST_P(FilesConformance, CommittedFileIsVisibleToEverybodyByteForByte) {
 TEST_P(FilesConformance, NothingIsVisibleBeforeCommit) {
   auto sink = files_->create("exports/42/1-a.xlsx");
   ASSERT_TRUE(sink.ok());
-  ASSERT_TRUE((*sink)->write(bytes_of(1'000'000)).ok());
+  ASSERT_TRUE((*sink)->write(bytes_of(1000000)).ok());
   EXPECT_EQ(category(other_->open("exports/42/1-a.xlsx")), ErrorCategory::kNotFound);
   EXPECT_EQ(category(other_->size("exports/42/1-a.xlsx")), ErrorCategory::kNotFound);
   EXPECT_THAT(list(*other_).visible, IsEmpty());
@@ -105,26 +105,26 @@ TEST_P(FilesConformance, AnEmptyFileIsAFile) {
 }
 
 TEST_P(FilesConformance, ReadsAnyRange) {
-  const std::string bytes = bytes_of(300'000);
+  const std::string bytes = bytes_of(300000);
   store(*files_, "ranges", bytes);
   auto source = files_->open("ranges");
   ASSERT_TRUE(source.ok());
   const std::pair<std::uint64_t, std::size_t> ranges[] = {
-      {0, 1}, {0, 300'000}, {1, 65'536}, {299'999, 1}, {150'000, 150'000}, {65'535, 2}};
+      {0, 1}, {0, 300000}, {1, 65536}, {299999, 1}, {150000, 150000}, {65535, 2}};
   for (const auto& [offset, length] : ranges) {
     std::string buffer(length, '\0');
     ASSERT_EQ(*(*source)->read(offset, buffer), length);
     EXPECT_EQ(buffer, bytes.substr(offset, length)) << offset;
   }
   std::string buffer(100, '\0');
-  EXPECT_EQ(*(*source)->read(299'990, buffer), 10u);  // up to the end
-  EXPECT_EQ(*(*source)->read(300'000, buffer), 0u);
+  EXPECT_EQ(*(*source)->read(299990, buffer), 10u);  // up to the end
+  EXPECT_EQ(*(*source)->read(300000, buffer), 0u);
   EXPECT_EQ(*(*source)->read(~std::uint64_t{0}, buffer), 0u);
   EXPECT_EQ(*(*source)->read(0, std::span<char>()), 0u);
 }
 
 TEST_P(FilesConformance, ReadBackSeesEverythingWrittenSoFar) {
-  const std::string bytes = bytes_of(700'000);
+  const std::string bytes = bytes_of(700000);
   auto sink = files_->create("exports/1/1-a.xlsx");
   ASSERT_TRUE(sink.ok());
   std::string buffer(10, '\0');
@@ -136,9 +136,9 @@ TEST_P(FilesConformance, ReadBackSeesEverythingWrittenSoFar) {
   buffer.resize(bytes.size() + 10);
   EXPECT_EQ(*(*sink)->read_back(0, buffer), bytes.size());
   EXPECT_EQ(buffer.substr(0, bytes.size()), bytes);
-  EXPECT_EQ(*(*sink)->read_back(699'999, buffer), 1u);
+  EXPECT_EQ(*(*sink)->read_back(699999, buffer), 1u);
   EXPECT_EQ(buffer[0], bytes.back());
-  EXPECT_EQ(*(*sink)->read_back(700'001, buffer), 0u);
+  EXPECT_EQ(*(*sink)->read_back(700001, buffer), 0u);
   // And writing goes on where it stood.
   ASSERT_TRUE((*sink)->write("tail").ok());
   ASSERT_TRUE((*sink)->commit().ok());
@@ -148,7 +148,7 @@ TEST_P(FilesConformance, ReadBackSeesEverythingWrittenSoFar) {
 TEST_P(FilesConformance, AbortLeavesNothing) {
   auto sink = files_->create("exports/42/1-a.xlsx");
   ASSERT_TRUE(sink.ok());
-  ASSERT_TRUE((*sink)->write(bytes_of(1'000'000)).ok());
+  ASSERT_TRUE((*sink)->write(bytes_of(1000000)).ok());
   (*sink)->abort();
   (*sink)->abort();
   EXPECT_FALSE((*sink)->write("x").ok());
@@ -163,7 +163,7 @@ TEST_P(FilesConformance, ADestroyedSinkAborts) {
   {
     auto sink = files_->create("exports/42/1-a.xlsx");
     ASSERT_TRUE(sink.ok());
-    ASSERT_TRUE((*sink)->write(bytes_of(1'000'000)).ok());
+    ASSERT_TRUE((*sink)->write(bytes_of(1000000)).ok());
   }
   const Contents contents = list(*other_);
   EXPECT_THAT(contents.visible, IsEmpty());
@@ -190,6 +190,7 @@ TEST_P(FilesConformance, AnExistingKeyIsNeverReplaced) {
 
 TEST_P(FilesConformance, OfSinksForOneKeyExactlyOneWins) {
   constexpr int kWriters = 8;
+  constexpr std::size_t kBytes = 200 * 1000;
   std::latch all_written(kWriters);
   std::atomic<int> won = 0;
   std::atomic<int> conflicts = 0;
@@ -199,7 +200,7 @@ TEST_P(FilesConformance, OfSinksForOneKeyExactlyOneWins) {
       const std::unique_ptr<Files> files = storage_->connect();
       auto sink = files->create("exports/42/1-a.xlsx");
       ASSERT_TRUE(sink.ok()) << sink.error().message;
-      ASSERT_TRUE((*sink)->write(std::string(200'000, static_cast<char>('a' + i))).ok());
+      ASSERT_TRUE((*sink)->write(std::string(kBytes, static_cast<char>('a' + i))).ok());
       all_written.arrive_and_wait();
       const base::Status committed = (*sink)->commit();
       if (committed.ok()) {
@@ -213,8 +214,8 @@ TEST_P(FilesConformance, OfSinksForOneKeyExactlyOneWins) {
   EXPECT_EQ(won, 1);
   EXPECT_EQ(conflicts, kWriters - 1);
   const std::string bytes = load(*files_, "exports/42/1-a.xlsx");
-  ASSERT_EQ(bytes.size(), 200'000u);
-  EXPECT_EQ(bytes, std::string(200'000, bytes[0]));  // of one writer, not mixed
+  ASSERT_EQ(bytes.size(), kBytes);
+  EXPECT_EQ(bytes, std::string(kBytes, bytes[0]));  // of one writer, not mixed
   EXPECT_THAT(list(*files_).hidden, IsEmpty());
 }
 
@@ -263,7 +264,7 @@ TEST_P(FilesConformance, ListsEveryFileWithSizeAndTime) {
   ASSERT_TRUE(other_
                   ->list([&](const Listed& entry) {
                     EXPECT_NEAR(static_cast<double>(entry.modified_ms), static_cast<double>(now),
-                                10 * 60'000.0);
+                                10 * 60000.0);
                     return ++visited < 2;
                   })
                   .ok());
@@ -280,7 +281,7 @@ TEST_P(FilesConformance, AFileMayBeRemovedWhileListing) {
 TEST_P(FilesConformance, UnfinishedFilesAreListedAsHiddenAndCanOnlyBeRemoved) {
   auto sink = files_->create("exports/42/1-a.xlsx");
   ASSERT_TRUE(sink.ok());
-  ASSERT_TRUE((*sink)->write(bytes_of(1'000'000)).ok());
+  ASSERT_TRUE((*sink)->write(bytes_of(1000000)).ok());
   const Contents contents = list(*other_);
   ASSERT_EQ(contents.hidden.size(), 1u);
   const std::string name = contents.hidden[0].key;
@@ -400,17 +401,17 @@ TEST_P(FilesConformance, FreeBytes) {
 }
 
 TEST_P(FilesConformance, AnOpenSourceFinishesOrFailsWhenTheFileIsRemoved) {
-  const std::string bytes = bytes_of(500'000);
+  const std::string bytes = bytes_of(500000);
   store(*files_, "exports/42/1-a.xlsx", bytes);
   auto source = files_->open("exports/42/1-a.xlsx");
   ASSERT_TRUE(source.ok());
-  std::string buffer(1'000, '\0');
-  ASSERT_EQ(*(*source)->read(0, buffer), 1'000u);
+  std::string buffer(1000, '\0');
+  ASSERT_EQ(*(*source)->read(0, buffer), 1000u);
   ASSERT_TRUE(other_->remove("exports/42/1-a.xlsx").ok());
-  store(*other_, "exports/42/1-a.xlsx", bytes_of(500'000, 2));
-  const auto got = (*source)->read(1'000, buffer);
+  store(*other_, "exports/42/1-a.xlsx", bytes_of(500000, 2));
+  const auto got = (*source)->read(1000, buffer);
   if (got.ok()) {
-    EXPECT_EQ(buffer.substr(0, *got), bytes.substr(1'000, *got)) << "never mixed bytes";
+    EXPECT_EQ(buffer.substr(0, *got), bytes.substr(1000, *got)) << "never mixed bytes";
     EXPECT_GT(*got, 0u) << "never looks complete";
   }
 }

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "files/files.h"
@@ -32,6 +33,8 @@ struct Driver {
   // Known deviations, with the well-behaved value as default.
   bool knows_free_bytes = true;
 };
+
+inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
 
 class FilesConformance : public ::testing::TestWithParam<Driver> {
  protected:

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "files/directory/descriptor.h"
@@ -232,7 +231,7 @@ base::Result<std::unique_ptr<Files>> open_directory(const std::string& path, bas
                                        std::to_string(geteuid()));
     default:
       return base::unavailable("the storage folder " + path +
-                               " cannot be opened: " + std::generic_category().message(errno));
+                               " cannot be opened: " + directory::error_text(errno));
   }
 }
 

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <limits>
-#include <system_error>
 
 namespace waybill::files::directory {
 namespace {
-
-std::string system_text(int error_number) { return std::generic_category().message(error_number); }
 
 std::string readable_size(std::int64_t bytes) {
   static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -29,6 +27,11 @@ std::string free_text(int fd) {
 }
 
 }  // namespace
+
+std::string error_text(int error_number) {
+  const char* text = ::strerrordesc_np(error_number);
+  return text != nullptr ? text : "error " + std::to_string(error_number);
+}
 
 base::Error io_error(std::string_view what, int error_number, int fd) {
   const std::string start = "cannot " + std::string(what) + ": ";
@@ -54,7 +57,7 @@ base::Error io_error(std::string_view what, int error_number, int fd) {
     case ENOTDIR:
       return base::internal(start + "files and folders are mixed up in the storage folder");
     default:
-      return base::unavailable(start + system_text(error_number));
+      return base::unavailable(start + error_text(error_number));
   }
 }
 
@@ -108,7 +111,7 @@ base::Result<std::int64_t> free_space(int fd) {
   struct statvfs space{};
   while (::fstatvfs(fd, &space) != 0) {
     if (errno != EINTR) {
-      return base::unavailable("cannot ask the storage for its free space: " + system_text(errno));
+      return base::unavailable("cannot ask the storage for its free space: " + error_text(errno));
     }
   }
   const auto bytes = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
