@@ -43,8 +43,8 @@ std::string decimal(double value) {
 
 base::Error rule_error(const std::string& name, int line, const std::string& path,
                        std::string_view rule) {
-  return base::invalid(path,
-                       name + ":" + std::to_string(line) + ": " + path + ": " + std::string(rule));
+  const std::string place = name + ":" + std::to_string(line) + ": ";
+  return base::invalid(path, place + (path.empty() ? "" : path + ": ") + std::string(rule));
 }
 
 MapReader::MapReader(const YamlNode& node, const std::string& name, std::string path)

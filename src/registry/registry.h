@@ -86,8 +86,11 @@ struct RegistryOptions {
   std::int64_t default_max_file_bytes = 50ll << 20;
 };
 
-// Parses and checks a registry text. kInvalid names the entry
-// ("definitions.CUSTOMER_LIST.max_rows"), the line and the rule. `name` is shown in messages.
+// Parses and checks a registry text (its rules: docs/formats.md). kInvalid or kLimit names the
+// entry
+// ("definitions.CUSTOMER_LIST.max_rows"), the line and the rule. `name` is shown in messages. The
+// text ends with a line break; one that does not is taken for a file that was cut off. The
+// snapshot's generation is 1.
 base::Result<Snapshot> parse_registry(std::string_view yaml, const std::string& name,
                                       const RegistryOptions& options);
 
@@ -104,7 +107,8 @@ class Registry {
   // not.
   std::optional<ReloadResult> reload_if_changed();
   [[nodiscard]] ReloadResult last_result() const;
-  // Called after every successful reload, from the reloading thread.
+  // Called after every successful reload, from the reloading thread; must not reload. Register
+  // before the first reload.
   void on_reload(std::function<void(const Snapshot&)> listener);
 
  private:
@@ -118,10 +122,10 @@ class Registry {
   std::unique_ptr<Impl> impl_;
 };
 
-// Checks parameters (one JSON object as text) against a type and normalises them: keys sorted, no
-// blanks, numbers by value (integers in decimal, others shortest round trip; integers beyond 64
-// bits are refused), defaults filled in. kInvalid or kLimit naming the field ("parameters.status")
-// and the limit: <= 20 keys, <= 4 KiB, strings <= 256 characters, depth <= 2.
+// Checks parameters (one JSON object as text; empty text = none) against a type and normalises
+// them: keys sorted, no blanks, numbers by value (integers in decimal, others shortest round trip;
+// integers beyond 64 bits are refused), defaults filled in. kInvalid or kLimit naming the field
+// ("parameters.status") and the limit: <= 20 keys, <= 4 KiB, strings <= 256 characters, depth <= 2.
 struct NormalisedParameters {
   std::string json;
   std::string hash;  // SHA-256 hex of type + '\n' + json

@@ -132,6 +132,18 @@ TEST(ParseRegistry, FillsInDefaults) {
   EXPECT_TRUE(type.any_parameters);
 }
 
+TEST(ParseRegistry, TheDocumentedExampleIsValid) {
+  std::ifstream in(WAYBILL_SOURCE_DIR "/docs/formats.md");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto start = text.find("```yaml\n");
+  ASSERT_NE(start, std::string::npos);
+  const auto from = start + 8;
+  const auto result =
+      parse_registry(text.substr(from, text.find("```", from) - from), "formats.md", options());
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->find_export("ORDER_LIST")->parameters.size(), 8u);
+}
+
 // E2: each broken rule names the file, the line, the entry and the rule.
 TEST(ParseRegistry, RefusesEveryBrokenRule) {
   const struct {
@@ -244,7 +256,8 @@ TEST(ParseRegistry, RefusesBadKeysAndTopLevels) {
   EXPECT_NE(problem("definition: {}\n").find("definitions: is missing"), std::string::npos);
   EXPECT_NE(problem("definitions: {}\ntopics: {}\n").find("topics: is not a known key"),
             std::string::npos);
-  EXPECT_NE(problem("[]\n").find("must be a map"), std::string::npos);
+  EXPECT_EQ(problem("[]\n"), "registry.yaml:1: must be a map, is a list");
+  EXPECT_EQ(problem("# nothing\n"), "registry.yaml:1: must be a map, is nothing");
   EXPECT_EQ(problem("definitions: {}\n"), "accepted");
 }
 
@@ -255,14 +268,15 @@ TEST(ParseRegistry, RefusesHostileFiles) {
     bomb += std::string(1, c) + ": &" + c + " [*" + static_cast<char>(c - 1) + ", *" +
             static_cast<char>(c - 1) + "]\n";
   }
-  std::string deep = "definitions: " + std::string(100'000, '[') + std::string(100'000, ']') + "\n";
+  std::string deep = "definitions:\n";
+  for (int i = 0; i < 100'000; ++i) deep += " [\n";
   std::string stairs = "definitions:\n";
   for (int i = 1; i < 2'000; ++i) stairs += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   std::string wide = "definitions:\n";
   for (std::size_t i = 0; i <= kMaxRegistryEntries; ++i)
     wide += "  A" + std::to_string(i) + ": {}\n";
   std::string many = "definitions: [";
-  for (std::size_t i = 0; i < 500'000; ++i) many += "1,";
+  for (std::size_t i = 0; i < 500'000; ++i) many += i % 4'000 == 0 ? "1,\n" : "1,";
   many += "1]\n";
   const struct {
     std::string text;
@@ -273,6 +287,8 @@ TEST(ParseRegistry, RefusesHostileFiles) {
       {std::string(kMaxRegistryBytes + 1, '\n'), "is larger than"},
       {bomb, "anchors"},
       {"definitions: *a\n", ""},
+      {"definitions: " + std::string(kMaxRegistryBytes - 100, '[') + "\n",
+       "more than 400000 values"},
       {deep, "nested deeper"},
       {stairs, "nested deeper"},
       {wide, "more than 2000 keys"},

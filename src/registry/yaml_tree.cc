@@ -166,8 +166,13 @@ base::Status check_text(std::string_view text, const std::string& name) {
   }
   if (base::trim(text).empty()) return base::invalid("", name + " is empty");
   int line = 1;
+  std::size_t values = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
+    // The parser keeps every token of a list in memory before it hands one out.
+    if ((c == '[' || c == '{' || c == ',') && ++values > kMaxYamlNodes) {
+      return at(name, line, "more than " + std::to_string(kMaxYamlNodes) + " values");
+    }
     if (c == '\n') {
       ++line;
     } else if (c == '\t') {

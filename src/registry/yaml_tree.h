@@ -22,7 +22,7 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
   struct Field;
   Kind kind = Kind::kNull;
-  int line = 0;        // from 1
+  int line = 1;
   bool plain = false;  // a scalar without quotes: only such a one is a number or a truth value
   std::string text;    // of a scalar
   std::vector<YamlNode> items;
@@ -32,7 +32,7 @@ struct YamlNode {
 };
 struct YamlNode::Field {
   std::string key;
-  int line = 0;
+  int line = 1;
   YamlNode value;
 };
 
