@@ -1,6 +1,7 @@
 #include "base/random.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/check.h"
 
@@ -10,7 +11,10 @@ std::uint64_t SystemRandom::next() {
   // A block at a time: one system call for 64 numbers.
   thread_local std::uint64_t block[64];
   thread_local std::size_t used = 64;
-  if (used == 64) {
+  // A forked child has a copy of the block and must not repeat it.
+  thread_local pid_t owner = 0;
+  if (used == 64 || owner != getpid()) {
+    owner = getpid();
     // Up to 256 bytes getrandom() neither blocks (after boot) nor returns short.
     for (std::size_t done = 0; done < sizeof block;) {
       const ssize_t n = getrandom(reinterpret_cast<char*>(block) + done,

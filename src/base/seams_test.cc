@@ -1,6 +1,8 @@
 // Clock, randomness, threads, wake-up, log facade, SHA-256.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -38,6 +40,24 @@ TEST(RandomTest, UuidsAreVersionFourAndDistinct) {
     seen.insert(uuid);
   }
   EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(RandomTest, AForkedChildGetsNumbersOfItsOwn) {
+  SystemRandom random;
+  random.next();
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  if (fork() == 0) {
+    const std::uint64_t number = random.next();
+    _exit(write(pipe_ends[1], &number, sizeof number) == sizeof number ? 0 : 1);
+  }
+  std::uint64_t theirs = 0;
+  ASSERT_EQ(read(pipe_ends[0], &theirs, sizeof theirs), static_cast<ssize_t>(sizeof theirs));
+  EXPECT_NE(random.next(), theirs);
+  int status = 0;
+  wait(&status);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
 }
 
 TEST(RandomTest, SeedDecidesEverything) {

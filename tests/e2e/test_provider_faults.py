@@ -45,7 +45,7 @@ def test_503_for_ever_fails_after_three_executions_of_four_calls(site, provider)
     assert detail["attempt"] == 3 and detail["maxAttempts"] == 3
     assert len(provider.requests) == 12, "each execution asks once and repeats the page three times"
     assert detail["failure"]["class"] == "SYSTEM"
-    assert [a["outcome"] for a in detail["attempts"]].count("RETRY") >= 0 and len(detail["attempts"]) >= 2
+    assert len(detail["attempts"]) >= 2 and all(a["message"] for a in detail["attempts"])
 
 
 def test_503_a_few_times_is_absorbed_without_an_attempt(site, provider):
@@ -186,7 +186,6 @@ def test_lying_total_rows_changes_nothing(site, provider, total):
     provider.script["*"] = script
     where = site().start()
     detail = where.wait_for(where.create(), "SUCCEEDED")
-    assert detail["receipt"]["rowsReceived"] == provider.rows if "rowsReceived" in detail["receipt"] else True
     assert detail["progress"]["processed"] == provider.rows
 
 
