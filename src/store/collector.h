@@ -6,11 +6,11 @@
 #define WAYBILL_STORE_COLLECTOR_H_
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,28 +27,16 @@ class Collector {
 
   Answer submit(const Request& request) {
     Waiting mine{.request = &request, .answer = {}};
-    std::unique_lock lock(mutex_);
-    queue_.push_back(&mine);
-    while (!mine.answer) {
-      if (busy_) {
-        answered_.wait(lock);
-        continue;
-      }
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(&mine);
+      if (!busy_) mine.woken.release();  // nobody leads: this thread does
       busy_ = true;
-      const std::size_t n = std::min(queue_.size(), max_batch_);
-      const std::vector<Waiting*> batch(queue_.begin(),
-                                        queue_.begin() + static_cast<std::ptrdiff_t>(n));
-      queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(n));
-      lock.unlock();
-      std::vector<const Request*> requests;
-      requests.reserve(n);
-      for (const Waiting* waiting : batch) requests.push_back(waiting->request);
-      std::vector<Answer> answers = run_(requests);
-      lock.lock();
-      for (std::size_t i = 0; i < n; ++i) batch[i]->answer.emplace(std::move(answers[i]));
-      busy_ = false;
-      answered_.notify_all();
     }
+    // Woken once: with an answer, or as the first of the queue to lead the next batch. Each waits
+    // on its own word, so a batch of 64 does not wake 64 threads into one lock.
+    mine.woken.acquire();
+    if (!mine.answer) lead();
     return *std::move(mine.answer);
   }
 
@@ -56,11 +44,37 @@ class Collector {
   struct Waiting {
     const Request* request;
     std::optional<Answer> answer;
+    std::binary_semaphore woken{0};
   };
+
+  // Runs one batch. Its first element is this thread's own.
+  void lead() {
+    std::vector<Waiting*> batch;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto end =
+          queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), max_batch_));
+      batch.assign(queue_.begin(), end);
+      queue_.erase(queue_.begin(), end);
+    }
+    std::vector<const Request*> requests;
+    requests.reserve(batch.size());
+    for (const Waiting* waiting : batch) requests.push_back(waiting->request);
+    std::vector<Answer> answers = run_(requests);
+    {
+      const std::lock_guard lock(mutex_);
+      busy_ = !queue_.empty();
+      if (busy_) queue_.front()->woken.release();
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      batch[i]->answer.emplace(std::move(answers[i]));
+      if (i > 0) batch[i]->woken.release();
+    }
+  }
+
   const std::size_t max_batch_;
   const RunBatch run_;
   std::mutex mutex_;
-  std::condition_variable answered_;
   std::deque<Waiting*> queue_;
   bool busy_ = false;
 };

@@ -31,25 +31,35 @@ base::Error to_error(const SqlFault& fault, std::string_view operation) {
 Writer::Writer(const SessionContext& context) : context_(context) {}
 
 base::Status Writer::run(std::string_view operation, const Body& body, Urgency urgency) {
-  Job job{.operation = operation, .body = &body, .result = {}, .done = false};
-  std::unique_lock lock(mutex_);
-  (urgency == Urgency::kUrgent ? urgent_ : normal_).push_back(&job);
-  // Whoever finds nobody at work leads until its own job is done.
-  while (!job.done) {
-    if (busy_) {
-      changed_.wait(lock);
-      continue;
-    }
+  Job job{.operation = operation, .body = &body, .result = {}};
+  {
+    const std::lock_guard lock(mutex_);
+    (urgency == Urgency::kUrgent ? urgent_ : normal_).push_back(&job);
+    if (!busy_) job.woken.release();
     busy_ = true;
-    const std::vector<Job*> group = take_group();
-    lock.unlock();
-    run_group(group);
-    lock.lock();
-    for (Job* done : group) done->done = true;
-    busy_ = false;
-    changed_.notify_all();
   }
+  job.woken.acquire();
+  if (!job.done) lead(job);
   return std::move(job.result);
+}
+
+// Works until its own job is done, then hands the session to somebody who waits.
+void Writer::lead(Job& own) {
+  while (!own.done) {
+    std::vector<Job*> group;
+    {
+      const std::lock_guard lock(mutex_);
+      group = take_group();
+    }
+    run_group(group);
+    for (Job* job : group) {
+      job->done = true;
+      if (job != &own) job->woken.release();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  busy_ = !urgent_.empty() || !normal_.empty();
+  if (busy_) (urgent_.empty() ? normal_ : urgent_).front()->woken.release();
 }
 
 std::vector<Writer::Job*> Writer::take_group() {

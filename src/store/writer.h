@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -51,7 +52,9 @@ class Writer {
     const Body* body;
     base::Status result;
     bool done = false;
+    std::binary_semaphore woken{0};  // once: done, or to lead
   };
+  void lead(Job& own);
   std::vector<Job*> take_group();
   void run_group(std::span<Job* const> jobs);
   bool run_together(std::span<Job* const> jobs);
@@ -61,7 +64,6 @@ class Writer {
   const SessionContext& context_;
   std::unique_ptr<Session> session_;  // used by the leader only
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<Job*> urgent_;
   std::deque<Job*> normal_;
   bool busy_ = false;
