@@ -437,6 +437,14 @@ TEST(Pages, NestingHasAnEnd) {
   }
 }
 
+TEST(Pages, HaveASize) {
+  std::string package;
+  auto writer = Writer::open(kOne, {}, testing::into(package));
+  const auto result = (*writer)->append_json_rows(std::string(kMaxPageBytes + 1, ' '));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().category, base::ErrorCategory::kLimit);
+}
+
 TEST(Pages, NestedTextIsCutLikeAnyOther) {
   const Book book = write_book(kOne, {"[{\"v\":[\"" + std::string(200'000, 'x') + "\"]}]"});
   EXPECT_EQ(book.raw_text("A2"), "[\"" + std::string(32'765, 'x'));

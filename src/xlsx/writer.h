@@ -24,7 +24,7 @@ inline constexpr std::int64_t kMaxRowsPerSheet = 1'048'576;  // header included
 inline constexpr std::size_t kMaxCellUnits = 32'767;         // UTF-16 code units of one cell's text
 inline constexpr double kMaxColumnWidth = 255.0;             // characters
 inline constexpr std::size_t kMaxSheetNameUnits = 31;        // UTF-16 code units
-inline constexpr std::size_t kMaxPageBytes = 512u << 20;     // JSON text of one append_json_rows()
+inline constexpr std::size_t kMaxPageBytes = 64u << 20;      // JSON text of one append_json_rows()
 
 enum class ColumnType : std::uint8_t { kString, kInteger, kDecimal, kBoolean, kDate, kDateTime };
 
@@ -67,9 +67,10 @@ struct WriterReport {
   std::int64_t cells_guarded = 0;     // text that looks like a formula
   std::int64_t integers_as_text = 0;  // more than 15 significant digits
   std::int64_t decimals_as_text = 0;  // 15 digits would not hold the value
-  std::int64_t invalid_as_text = 0;   // not a number / date / boolean of its column's type
-  std::int64_t text_repaired = 0;     // invalid UTF-8 or lone surrogates became U+FFFD
-  std::int64_t undeclared_keys = 0;   // fields without a column, each name counted once
+  std::int64_t invalid_as_text = 0;   // not a number / date / boolean of its column's type, or a
+                                      // date outside 1900-03-01..9999-12-31
+  std::int64_t text_repaired = 0;     // ill-formed bytes and lone surrogates, now U+FFFD
+  std::int64_t undeclared_keys = 0;   // fields without a column, each name counted once (to 1,000)
   std::uint64_t bytes = 0;            // of the finished file
 };
 
@@ -78,11 +79,13 @@ struct WriterReport {
 using ByteSink = std::function<base::Status(std::string_view bytes)>;
 
 // Not thread-safe. After any error the file is worthless and every later call returns that error.
-// Error categories: kInvalid (columns), kLimit (field "max_file_bytes", "max_rows"), whatever the
-// sink returns.
+// Error categories: kInvalid (columns), kLimit (field "max_file_bytes", "max_rows"; "rows" for a
+// page over kMaxPageBytes), kUnavailable (a page that is not rows), kCancelled, whatever the sink
+// returns.
 class Writer {
  public:
-  // Writes the first bytes. REQUIRES: columns.size() in 1..kMaxColumns (else kInvalid).
+  // Writes the first bytes. REQUIRES: columns.size() in 1..kMaxColumns, no two with the same key
+  // (else kInvalid, nothing written).
   static base::Result<std::unique_ptr<Writer>> open(std::vector<Column> columns,
                                                     WriterOptions options, ByteSink sink);
   virtual ~Writer() = default;
