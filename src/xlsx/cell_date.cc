@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::int64_t kUnixEpochSerial = 25'569;  // 1970-01-01
 constexpr int kMaxOffsetHours = 18;                // the widest that common libraries write
-constexpr std::int64_t kDecimals = 10'000'000'000;
+constexpr int kFractionDigits = 10;
+constexpr std::int64_t kFractionUnits = 10'000'000'000;
 
 // Reads from the front of a text.
 class Reader {
@@ -133,13 +134,16 @@ std::optional<Serial> parse_serial(
 char* put_serial(char* p, Serial serial, bool with_time) {
   p = std::to_chars(p, p + kMaxSerialBytes, serial.day).ptr;
   if (!with_time || serial.second == 0) return p;
-  auto fraction = (serial.second * kDecimals + kSecondsPerDay / 2) / kSecondsPerDay;
-  *p++ = '.';
-  for (std::int64_t unit = kDecimals / 10; fraction != 0; unit /= 10) {
-    *p++ = static_cast<char>('0' + fraction / unit);
-    fraction %= unit;
+  auto fraction = static_cast<std::uint64_t>((serial.second * kFractionUnits + kSecondsPerDay / 2) /
+                                             kSecondsPerDay);
+  *p = '.';
+  for (int i = kFractionDigits; i > 0; --i) {
+    p[i] = static_cast<char>('0' + fraction % 10);
+    fraction /= 10;
   }
-  return p;
+  p += kFractionDigits;
+  while (*p == '0') --p;
+  return p + 1;
 }
 
 }  // namespace waybill::xlsx

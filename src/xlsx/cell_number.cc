@@ -103,6 +103,20 @@ bool is_shortest_double(std::string_view token, const NumberScan& scan) {
          significant_digits(again, printed_scan) == significant_digits(token, scan);
 }
 
+// The usual number: no exponent, at most 15 digits in all, not zero. False says nothing.
+bool is_ordinary(std::string_view token, bool point_allowed) {
+  const std::size_t sign = !token.empty() && token[0] == '-' ? 1 : 0;
+  if (token.size() - sign > kSignificantDigits || token.size() == sign) return false;
+  const char* p = token.data() + sign;
+  const char* const end = token.data() + token.size();
+  if (*p < '1' || *p > '9') return false;
+  while (p < end && is_digit(*p)) ++p;
+  if (p == end) return true;
+  if (!point_allowed || *p != '.' || ++p == end) return false;
+  while (p < end && is_digit(*p)) ++p;
+  return p == end;
+}
+
 NumberCell as_text(std::string_view token, const NumberScan& scan, std::string& scratch) {
   if (!scan.exponent) return {NumberKind::kTooLong, token};
   if (scan.highest > kMaxPlainPower || scan.lowest < -2 * kMaxPlainPower)
@@ -159,6 +173,7 @@ NumberScan scan_number(std::string_view token) {
 }
 
 NumberCell integer_cell(std::string_view token, std::string& scratch) {
+  if (is_ordinary(token, false)) return {NumberKind::kNumber, token};
   const NumberScan scan = scan_number(token);
   if (!scan.valid || scan.lowest < 0) return {NumberKind::kInvalid, token};
   if (scan.zero) return {NumberKind::kNumber, "0"};
@@ -169,6 +184,7 @@ NumberCell integer_cell(std::string_view token, std::string& scratch) {
 }
 
 NumberCell decimal_cell(std::string_view token, bool from_number, std::string& scratch) {
+  if (is_ordinary(token, true)) return {NumberKind::kNumber, token};
   const NumberScan scan = scan_number(token);
   if (!scan.valid) return {NumberKind::kInvalid, token};
   if (scan.zero) return {NumberKind::kNumber, "0"};

@@ -90,7 +90,7 @@ class JsonRows::Impl {
 
   // Of a repeated key the last value counts, as in most JSON libraries.
   base::Status read_object(ondemand::object& object) {
-    std::memset(static_cast<void*>(values_.data()), 0, values_.size() * sizeof(JsonValue));
+    for (JsonValue& value : values_) value.kind = JsonKind::kAbsent;
     keys_.begin_row();
     for (auto field_result : object) {
       ondemand::field field;

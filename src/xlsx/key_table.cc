@@ -1,5 +1,6 @@
 #include "xlsx/key_table.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -21,6 +22,17 @@ std::optional<std::size_t> quoted_size(const char* raw, std::size_t available) {
 }
 
 }  // namespace
+
+KeyTable::Learned::Learned(std::string_view spelling, int its_column)
+    : quoted(spelling), column(its_column) {
+  char bytes[sizeof start] = {};
+  char ones[sizeof mask] = {};
+  const std::size_t n = std::min(quoted.size(), sizeof bytes);
+  std::memcpy(bytes, quoted.data(), n);
+  std::memset(ones, 0xFF, n);
+  std::memcpy(start, bytes, sizeof start);
+  std::memcpy(mask, ones, sizeof mask);
+}
 
 KeyTable::KeyTable(const std::vector<Column>& columns, std::size_t max_undeclared)
     : max_undeclared_(max_undeclared) {
@@ -52,7 +64,7 @@ int KeyTable::find_slow(const char* raw, std::size_t available) {
 void KeyTable::learn(std::string_view quoted, int column) {
   if (quoted.size() > kMaxLearnedBytes || learned_.size() == kMaxLearned) return;
   learned_at_.emplace(quoted, learned_.size());
-  learned_.push_back({std::string(quoted), column});
+  learned_.emplace_back(quoted, column);
   expected_ = learned_.size();
 }
 

@@ -30,16 +30,14 @@ class KeyTable {
   // Call before the first key of a row.
   void begin_row() { expected_ = 0; }
 
-  // The column of the key whose first byte is `raw`, of which `available` bytes are readable and
-  // which a quote ends; kNoColumn where there is none, kMalformed where the key is not JSON.
+  // The column of the key whose first byte is `raw`, of which `available` bytes belong to the page
+  // and which a quote ends; kNoColumn where there is none, kMalformed where the key is not JSON.
+  // REQUIRES: kTextPadding readable bytes behind the page.
   int find(const char* raw, std::size_t available) {
     for (std::size_t i = expected_; i < learned_.size() && i < expected_ + 2; ++i) {
-      const Learned& next = learned_[i];
-      const std::size_t n = next.quoted.size();
-      if (n <= available && std::memcmp(raw, next.quoted.data(), n) == 0) {
-        expected_ = i + 1;
-        return next.column;
-      }
+      if (!learned_[i].matches(raw, available)) continue;
+      expected_ = i + 1;
+      return learned_[i].column;
     }
     return find_slow(raw, available);
   }
@@ -52,9 +50,21 @@ class KeyTable {
   static constexpr std::size_t kMaxLearned = kMaxColumns + 1'000;
   static constexpr std::size_t kMaxLearnedBytes = 256;
 
+  // A spelling as it stands in the page, closing quote included.
   struct Learned {
-    std::string quoted;  // as it stands in the page, closing quote included
-    int column = kNoColumn;
+    Learned(std::string_view spelling, int its_column);
+    bool matches(const char* raw, std::size_t available) const {
+      std::uint64_t words[2];
+      std::memcpy(words, raw, sizeof words);
+      if ((((words[0] ^ start[0]) & mask[0]) | ((words[1] ^ start[1]) & mask[1])) != 0)
+        return false;
+      const std::size_t n = quoted.size();
+      return n <= sizeof words || (n <= available && std::memcmp(raw, quoted.data(), n) == 0);
+    }
+    std::uint64_t start[2] = {};  // its first bytes, so that a short key needs no call
+    std::uint64_t mask[2] = {};   // all ones where it has bytes
+    std::string quoted;
+    int column;
   };
 
   int find_slow(const char* raw, std::size_t available);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/text.h"
 #include "xlsx/cell_date.h"
 #include "xlsx/cell_number.h"
 #include "xlsx/json_text.h"
@@ -109,7 +110,7 @@ base::Status RowWriter::put_row(std::int64_t number, std::span<const JsonValue> 
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     if (!put_cell(plans_[i], values[i])) {
       return base::unavailable("the page of rows is truncated or unparsable: the value of column " +
-                               columns_[i].key + " is not JSON");
+                               base::printable(columns_[i].key, 100) + " is not JSON");
     }
   }
   char* p = out_.reserve(kCellFrame);
