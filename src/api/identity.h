@@ -38,8 +38,8 @@ struct Identity {
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // kDenied with code UNAUTHENTICATED when the request does not prove who sends it. The message never repeats any
-  // part of a credential.
+  // kDenied with code UNAUTHENTICATED when the request does not prove who sends it. The message
+  // never repeats any part of a credential.
   virtual base::Result<Identity> authenticate(const http::Request& request) = 0;
 };
 
