@@ -73,13 +73,13 @@ void take(Session& session, std::string_view owner, Millis lease_ms,
 
 // One pick: appends claimable tasks, removes stale commands. True when stale ones were met.
 bool pick(Session& session, const ClaimNext& request, const std::string& known,
-          const core::Pick& wanted, std::vector<ClaimedTask>& out) {
+          const core::Pick& wanted, std::int64_t n, std::vector<ClaimedTask>& out) {
   const int any = request.known_types.empty() ? 1 : 0;
   std::vector<Execution> stale;
   {
     auto rows = request.sent_older_than_ms
                     ? session.run("claim_pick_sent", request.lane, wanted.level, wanted.tenant_id,
-                                  any, known, wanted.n, *request.sent_older_than_ms)
+                                  any, known, n, *request.sent_older_than_ms)
                     : session.run("claim_pick", request.lane, wanted.level, wanted.tenant_id, any,
                                   known, wanted.n);
     while (rows.next()) {
@@ -100,20 +100,17 @@ bool pick(Session& session, const ClaimNext& request, const std::string& known,
   return !stale.empty();
 }
 
-// One pick per (level, tenant), kMaxBatch in all. A plan may name a tenant again and again; one
-// statement takes its rows.
+// One pick per (level, tenant): a plan may name a tenant again and again; one statement takes its
+// rows.
 std::vector<core::Pick> merged_picks(std::span<const core::Pick> picks) {
   std::vector<core::Pick> merged;
   std::map<std::pair<core::Level, std::string_view>, std::size_t> at;
-  auto left = static_cast<std::int64_t>(kMaxBatch);
   for (const core::Pick& pick : picks) {
-    const std::int64_t n = std::clamp<std::int64_t>(pick.n, 0, left);
-    left -= n;
     const auto [it, fresh] = at.try_emplace({pick.level, pick.tenant_id}, merged.size());
     if (fresh) {
-      merged.push_back({pick.level, pick.tenant_id, n});
+      merged.push_back(pick);
     } else {
-      merged[it->second].n += n;
+      merged[it->second].n += pick.n;
     }
   }
   return merged;
@@ -141,9 +138,11 @@ base::Result<std::vector<ClaimedTask>> SqlStore::claim_next(const ClaimNext& req
       again = false;
       std::vector<ClaimedTask> got;
       for (core::Pick& wanted : picks) {
-        if (wanted.n <= 0) continue;
+        const std::size_t room = kMaxBatch - claimed.size() - got.size();
+        const auto n = std::min(wanted.n, static_cast<std::int64_t>(room));
+        if (n <= 0) continue;
         const std::size_t before = got.size();
-        if (pick(session, request, known, wanted, got)) again = true;
+        if (pick(session, request, known, wanted, n, got)) again = true;
         wanted.n -= static_cast<std::int64_t>(got.size() - before);
       }
       take(session, request.owner, request.lease_ms, got);
