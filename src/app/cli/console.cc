@@ -1,0 +1,55 @@
+#include "app/cli/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace waybill::app::cli {
+
+Console Console::standard(bool no_color) {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  return {stdout, stderr, terminal, !no_color && std::getenv("NO_COLOR") == nullptr};
+}
+
+void Console::result(std::string_view text) {
+  clear_bar();
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);
+}
+
+void Console::result_line(std::string_view text) { result(std::string(text) + "\n"); }
+
+void Console::note(std::string_view text) {
+  clear_bar();
+  const std::string line = std::string(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), err_);
+  std::fflush(err_);
+}
+
+void Console::error(std::string_view text) {
+  note((color_ ? "\x1b[31mwaybill:\x1b[0m " : "waybill: ") + std::string(text));
+}
+
+void Console::bar(std::string_view text) {
+  if (!terminal_) return;
+  const std::string line = "\r\x1b[K" + std::string(text);
+  std::fwrite(line.data(), 1, line.size(), err_);
+  std::fflush(err_);
+  bar_shown_ = true;
+}
+
+void Console::clear_bar() {
+  if (!bar_shown_) return;
+  std::fputs("\r\x1b[K", err_);
+  bar_shown_ = false;
+}
+
+std::size_t Console::columns() const {
+  constexpr std::size_t kUsual = 100;
+  winsize size{};
+  return ::ioctl(::fileno(err_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col - 1u
+                                                                            : kUsual;
+}
+
+}  // namespace waybill::app::cli

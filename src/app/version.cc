@@ -1,0 +1,5 @@
+#include "app/version.h"
+
+namespace waybill::app {
+const char* const kVersion = WAYBILL_VERSION;
+}  // namespace waybill::app

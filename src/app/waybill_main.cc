@@ -1,0 +1,62 @@
+// The program. Reads the command line, runs one command, ends with its exit code.
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "app/bench/bench_dispatch.h"
+#include "app/cli/arguments.h"
+#include "app/cli/console.h"
+#include "app/cli/endpoint.h"
+#include "app/cli/exit_code.h"
+#include "app/cli/export_commands.h"
+#include "app/demo/run_demo.h"
+#include "app/serve.h"
+
+namespace waybill::app {
+namespace {
+
+int run(const std::vector<std::string>& words) {
+  const cli::Parsed parsed = cli::parse_arguments(words);
+  if (!parsed.arguments) {
+    if (parsed.exit_code == cli::kDone) {
+      cli::Console::standard(false).result(parsed.text);
+    } else {
+      cli::Console::standard(false).error(parsed.text);
+    }
+    return parsed.exit_code;
+  }
+  const cli::Arguments& arguments = *parsed.arguments;
+  const cli::Environment environment = cli::process_environment();
+  cli::Console console = cli::Console::standard(arguments.no_color);
+  switch (arguments.command) {
+    case cli::Command::kDemo:
+      return demo::run_demo(arguments, environment, console);
+    case cli::Command::kServe:
+      return run_serve(arguments, environment, console);
+    case cli::Command::kMigrate:
+      return run_migrate(arguments, environment, console);
+    case cli::Command::kConfigCheck:
+    case cli::Command::kConfigShow:
+    case cli::Command::kConfigDocs:
+      return run_config(arguments, environment, console);
+    case cli::Command::kBenchDispatch:
+      return bench::run_bench_dispatch(arguments, console);
+    default:
+      return cli::run_export_command(arguments, environment, console);
+  }
+}
+
+}  // namespace
+}  // namespace waybill::app
+
+int main(int argc, char** argv) {
+  try {
+    return waybill::app::run({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    // Nothing throws on purpose; what is left is a machine without memory.
+    std::fprintf(stderr, "waybill: %s\n", e.what());
+    return waybill::app::cli::kInternal;
+  }
+}
