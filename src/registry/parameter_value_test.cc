@@ -142,8 +142,10 @@ TEST(NormaliseParameters, ChecksAgainstTheSchema) {
   EXPECT_EQ(normal(type, "{}"), R"({"active":false,"ids":[3,2],"status":"NEW"})");
   EXPECT_EQ(
       normal(type, R"({"status":"完成","rows":500.0,"ratio":1.5,"level":1.0,"active":true,"ids":[],
-                             "code":"AB中","day":"2028-02-29","since":"2026-11-30T14:23:59+08:00"})"),
-      R"({"active":true,"code":"AB中","day":"2028-02-29","ids":[],"level":1,"ratio":1.5,"rows":500,)"
+                             "code":"AB中","day":"2028-02-29",
+                             "since":"2026-11-30T14:23:59+08:00"})"),
+      R"({"active":true,"code":"AB中","day":"2028-02-29","ids":[],"level":1,)"
+      R"("ratio":1.5,"rows":500,)"
       R"("since":"2026-11-30T14:23:59+08:00","status":"完成"})");
   const struct {
     const char* json;
