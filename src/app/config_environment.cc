@@ -25,6 +25,14 @@ bool is_service_link(std::string_view name) {
          name.find("_UDP") != name.npos;
 }
 
+// WAYBILL_LIMITS_... is meant for us; WAYBILL_BUILD is somebody else's.
+bool names_a_section(std::string_view variable) {
+  const auto schema = config_schema();
+  return std::any_of(schema.begin(), schema.end(), [&](const KeySpec& spec) {
+    return variable.starts_with(environment_name(base::split(spec.path, '.')[0]) + "_");
+  });
+}
+
 std::string name_part(std::string_view path, std::string_view pattern) {
   const auto have = base::split(path, '.');
   const auto want = base::split(pattern, '.');
@@ -98,7 +106,7 @@ std::vector<RawValue> read_environment(const Pairs& environment, const std::vect
       continue;
     const std::string path = path_of(variable, known);
     if (path.empty()) {
-      if (!is_service_link(variable)) {
+      if (names_a_section(variable) && !is_service_link(variable)) {
         problems.push_back(base::printable(variable, 200) +
                            ": unknown variable: no configuration key has this name");
       }

@@ -135,6 +135,8 @@ secrets masked.
 - Paths in the file are relative to the file's folder, others to the working folder.
 - `NAME` is a name of yours (letters, digits, `-`, `_`; at most 32). In a variable it is written in upper case with `_`
   for `-`: `WAYBILL_PROVIDER_SERVICES_IAM_SERVICE_BASE_URL` is `provider_services.iam-service.base_url`.
+- A variable that begins like a section (`WAYBILL_LIMITS_...`) and names no key is refused; other `WAYBILL_...` variables
+  are nobody's business here.
 - The section `lanes` may be missing: then there is the lane `export`.
 
 Combinations that are refused: three heartbeats longer than a lease; a provider read time-out of a lease or more; a

@@ -202,6 +202,7 @@ TEST(Environment, UnknownVariablesAreRefusedButNotWhatOthersPutThere) {
   const LoadedConfig loaded = load("", {{"WAYBILL_URL", "x"},
                                         {"WAYBILL_TOKEN", "x"},
                                         {"WAYBILL_DATA", "x"},
+                                        {"WAYBILL_BUILD", "x"},
                                         {"WAYBILL_SERVICE_HOST", "10.0.0.1"},
                                         {"WAYBILL_PORT", "tcp://10.0.0.1:80"},
                                         {"WAYBILL_API_PORT_80_TCP_ADDR", "10.0.0.1"}});
