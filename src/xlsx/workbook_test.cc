@@ -336,7 +336,8 @@ TEST(Errors, OfTheSinkAreKept) {
     }
     std::string page = "[";
     for (int i = 0; i < 40; ++i)
-      page += (i == 0 ? "{\"v\":\"" : ",{\"v\":\"") + noise.substr(i * 7'000, 7'000) + "\"}";
+      page += (i == 0 ? "{\"v\":\"" : ",{\"v\":\"") +
+              noise.substr(static_cast<std::size_t>(i) * 7'000, 7'000) + "\"}";
     page += "]";
     auto writer = Writer::open(kOne, {}, sink);
     ASSERT_TRUE(writer.ok());
@@ -425,12 +426,12 @@ TEST(Pages, ThatAreNoArrayOfObjectsAreTransient) {
 }
 
 TEST(Pages, NestingHasAnEnd) {
-  const auto nested = [](int levels) {
+  const auto nested = [](std::size_t levels) {
     return "[{\"v\":" + std::string(levels, '[') + std::string(levels, ']') + "}]";
   };
   EXPECT_EQ(write_book(kOne, {nested(256)}).raw_text("A2"),
             std::string(256, '[') + std::string(256, ']'));
-  for (const int levels : {257, 1'000'000}) {
+  for (const std::size_t levels : {std::size_t{257}, std::size_t{1'000'000}}) {
     std::string package;
     auto writer = Writer::open(kOne, {}, testing::into(package));
     EXPECT_FALSE((*writer)->append_json_rows(nested(levels)).ok());

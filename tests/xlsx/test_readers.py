@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import warnings
@@ -185,6 +186,35 @@ def test_texts(tmp_path, budget):
     data = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
     assert b"<f" not in data and b"<hyperlinks" not in data and b"\r" not in data
     assert b"rightToLeft" not in data
+
+
+def test_random_texts(tmp_path):
+    """Pieces that matter to an escaper, in any order: lxml over the raw parts must give the text back."""
+    rng = random.Random(20240115)
+    pieces = ["_", "x", "_x", "000D", "_x005F_", "_x0041", "\x00", "\x01", "\x1f", "\t", "\n", "\r", "\r\n", "<", ">", "&", "]]>",
+              '"', "\\", "/", " ", "  ", "=", "＝", "图", "é", "👍", "\ufffe", "\uffff", "\ufffd", "\u2028", "ﾟ", "\x7f", "a", "b" * 15,
+              "c" * 31, "\ud800", "\udfff"]
+    texts = ["".join(rng.choices(pieces, k=rng.randint(1, 12))) for _ in range(4000)]
+    values = [json.dumps(t, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass") for t in texts]
+    path = tmp_path / "random.xlsx"
+    half = len(values) // 2
+    pages = [b"[" + b",".join(b'{"v":' + v + b"}" for v in part) + b"]" for part in (values[:half], values[half:])]
+    for budget in (8 << 20, 0):
+        write(path, [("v", "Value", "STRING", 0)], pages, budget=budget)
+        raw = Raw(path).cells()
+        for i, (text, value) in enumerate(zip(texts, values)):
+            assert raw[f"A{i + 2}"] == after_writing(text, value), (i, value)
+
+
+def after_writing(text, value):
+    """What a STRING becomes: whole surrogate pairs joined, halves and ill-formed bytes replaced, line ends folded."""
+    lone = re.compile("[\ud800-\udfff]")
+    if b"\\ud" in value.lower():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = lone.sub("\ufffd", text)
+    else:
+        text = lone.sub("\ufffd" * 3, text)  # raw bytes ED A0 80: three ill-formed bytes
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def test_numbers(tmp_path):
