@@ -34,7 +34,7 @@ TEST_F(Download, TheWholeFileWithItsHeaders) {
   EXPECT_EQ(response.headers.at("accept-ranges"), "bytes");
   EXPECT_FALSE(response.headers.contains("x-evil"));
   EXPECT_EQ(response.headers.at("content-disposition"),
-            "attachment; filename=\"__ ____ a__X-Evil_ 1_.xlsx\"; "
+            "attachment; filename=\"__ _____ a__X-Evil_ 1_.xlsx\"; "
             "filename*=UTF-8''%E5%AE%A2%E6%88%B7%20_%E5%88%97%E8%A1%A8__%20a__X-Evil_%201%F0%9F%98%"
             "80.xlsx");
   EXPECT_EQ(log.count("AUDIT export_downloaded"), 1u);

@@ -216,7 +216,8 @@ TEST_F(Exports, ListsArePagedFilteredAndOnesOwn) {
   const std::string me = as("ann");
   const http::RawResponse first = get("/files/export-tasks?limit=2", me);
   EXPECT_EQ(at(first.body, {"data", "nextCursor"}), ids[1]);
-  EXPECT_LT(first.body.find(ids[2]), first.body.find(ids[1])) << "newest first";
+  EXPECT_LT(first.body.find("\"" + ids[2] + "\""), first.body.find("\"" + ids[1] + "\""))
+      << "newest first";
   EXPECT_EQ(first.body.find("\"" + ids[0] + "\""), std::string::npos);
   const http::RawResponse second = get("/files/export-tasks?limit=2&cursor=" + ids[1], me);
   EXPECT_NE(second.body.find("\"" + ids[0] + "\""), std::string::npos);
