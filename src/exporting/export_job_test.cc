@@ -204,6 +204,19 @@ TEST_P(ExportJobTest, AStopWhileStoringIsSeenBeforeTheCommit) {
   expect_clean();
 }
 
+TEST_P(ExportJobTest, AStopDuringTheLastCheckIsSeenBeforeTheCommit) {
+  int reads = 0;
+  files.on_read_back = [&] { ++reads; };
+  run();
+  files.entries.clear();
+  files.on_read_back = [&, left = reads]() mutable {
+    if (--left == 0) stop->request(StopReason::kCancelled);
+  };
+  files.on_commit = [] { ADD_FAILURE() << "committed after the stop"; };
+  EXPECT_EQ(run().finish.event, Event::kStopObserved);
+  expect_clean();
+}
+
 TEST_P(ExportJobTest, TheDeadlineHoldsWithoutAWatchdog) {
   task.deadline_at = task.started_at + 5'000;
   files.on_write = [&](std::uint64_t) { clock.advance(6'000); };

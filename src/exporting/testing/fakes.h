@@ -150,7 +150,7 @@ class MemoryFiles final : public files::Files {
   std::vector<std::string> removed;
   std::function<void(std::string_view key)> on_create;
   std::function<void(std::uint64_t written)> on_write;
-  std::function<void()> on_commit;
+  std::function<void()> on_read_back, on_commit;
 
   // Faults.
   std::optional<base::Error> create_error, commit_error, remove_error, storage_error, size_error;
@@ -188,6 +188,7 @@ class MemoryFiles final : public files::Files {
       end();
     }
     base::Result<std::size_t> read_back(std::uint64_t offset, std::span<char> buffer) override {
+      if (files_.on_read_back) files_.on_read_back();
       return copy(bytes_, offset, buffer, files_.flip_byte_at);
     }
 
