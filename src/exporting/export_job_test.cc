@@ -327,7 +327,8 @@ TEST_P(ExportJobTest, NothingTheProviderSendsNamesTheFile) {
   http.then(http_answer(
       200,
       R"({"code":"200","data":{"schemaHash":"../../x","snapshotToken":"s","fileName":"evil.xlsm",
-      "objectKey":"../a","columns":[{"key":"a","title":"A","type":"STRING"}],"rows":[],"hasMore":false}})"));
+      "objectKey":"../a","columns":[{"key":"a","title":"A","type":"STRING"}],
+      "rows":[],"hasMore":false}})"));
   const Outcome outcome = run();
   ASSERT_TRUE(outcome.finish.result.has_value());
   EXPECT_TRUE(core::parse_object_key(outcome.finish.result->object_key).has_value());

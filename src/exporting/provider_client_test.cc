@@ -20,7 +20,8 @@ constexpr base::Millis kWall = 784'111'777'000;  // Sun, 06 Nov 1994 08:49:37 GM
 
 const std::string kPage =
     R"({"code":"200","message":"ok","data":{"schemaHash":"h","snapshotToken":"snap",
-  "columns":[{"key":"a","title":"A","type":"STRING"}],"rows":[{"a":"1"}],"nextCursor":"c1","hasMore":true}})";
+  "columns":[{"key":"a","title":"A","type":"STRING"}],"rows":[{"a":"1"}],
+  "nextCursor":"c1","hasMore":true}})";
 
 class ProviderClientTest : public ::testing::Test {
  protected:

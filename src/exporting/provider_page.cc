@@ -1,5 +1,7 @@
 #include "exporting/provider_page.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -8,7 +10,6 @@
 
 #include "base/text.h"
 #include "exporting/settings.h"
-#include "simdjson.h"
 
 namespace waybill::exporting {
 namespace {

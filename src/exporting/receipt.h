@@ -25,9 +25,10 @@ struct Receipt {
   xlsx::WriterReport report;
 };
 
-// {"pages","rowsReceived","rowsWritten","rowsPerSheet":[],"estimatedRows","snapshotAt","durationMs","sizeBytes",
-//  "sha256","cellsCut","cellsGuarded","integersAsText","decimalsAsText","invalidAsText","textRepaired",
-//  "pagesRepaired","undeclaredKeys"}; estimatedRows is null when the provider gave none.
+// {"pages","rowsReceived","rowsWritten","rowsPerSheet":[],"estimatedRows","snapshotAt",
+//  "durationMs","sizeBytes","sha256","cellsCut","cellsGuarded","integersAsText","decimalsAsText",
+//  "invalidAsText","textRepaired","pagesRepaired","undeclaredKeys"}
+// estimatedRows is null when the provider gave none.
 std::string receipt_json(const Receipt& receipt, const base::TimeZone& zone);
 
 }  // namespace waybill::exporting
