@@ -141,6 +141,32 @@ TEST(Verify, RefusesAnIncompleteWorkbook) {
   }
 }
 
+TEST(Verify, RefusesBytesBehindTheCompressedData) {
+  Builder builder;
+  builder.base_parts();
+  builder.stream("xl/worksheets/sheet1.xml",
+                 "<worksheet><sheetData><row/></sheetData></worksheet>");
+  const std::string whole = builder.finish();
+  ASSERT_TRUE(verify(whole).ok());
+  for (const std::size_t more : {1u, 3u, 9u}) {
+    std::string package = whole;
+    const auto add = [&package, more](std::size_t at) {
+      std::string field;
+      zip::put32(field, zip::get32(package, at) + more);
+      package.replace(at, 4, field);
+    };
+    const std::size_t descriptor = package.find("PK\x07\x08");
+    package.insert(descriptor, more, 'x');
+    add(descriptor + more + 8);                 // packed size in the descriptor
+    add(package.rfind("PK\x01\x02") + 20);      // and in the directory
+    add(package.size() - zip::kEndBytes + 16);  // where the directory begins
+    const auto verified = verify(package);
+    ASSERT_FALSE(verified.ok()) << more;
+    EXPECT_NE(verified.error().message.find("bytes after its end"), std::string::npos)
+        << verified.error().message;
+  }
+}
+
 TEST(Verify, DoesNotInflateBeyondThePromisedSize) {
   Builder builder;
   builder.base_parts();

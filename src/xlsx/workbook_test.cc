@@ -502,7 +502,7 @@ TEST(SharedStrings, BudgetEndsInInlineStringsAndLosesNothing) {  // X121
   EXPECT_NE(xml.find("t=\"s\""), std::string::npos);
   EXPECT_NE(xml.find("t=\"inlineStr\""), std::string::npos);
   EXPECT_LT(book.parts.at("xl/sharedStrings.xml").size(), 20'000u);
-  for (const int row : {0, 1, 300, 2'999, 3'000, 5'999}) {
+  for (int row = 0; row < 6'000; row += row < 400 ? 1 : 97) {
     EXPECT_EQ(book.raw_text("A" + std::to_string(row + 2)), "text " + std::to_string(row % 3'000));
   }
 }
