@@ -31,7 +31,16 @@ base::Error to_error(const SqlFault& fault, std::string_view operation) {
 Writer::Writer(const SessionContext& context) : context_(context) {}
 
 base::Status Writer::run(std::string_view operation, const Body& body, Urgency urgency) {
-  Job job{.operation = operation, .body = &body, .result = {}};
+  Job job{.operation = operation, .body = &body};
+  return submit(job, urgency);
+}
+
+base::Status Writer::read(std::string_view operation, const Body& body) {
+  Job job{.operation = operation, .body = &body, .in_transaction = false};
+  return submit(job, Urgency::kNormal);
+}
+
+base::Status Writer::submit(Job& job, Urgency urgency) {
   {
     const std::lock_guard lock(mutex_);
     (urgency == Urgency::kUrgent ? urgent_ : normal_).push_back(&job);
@@ -62,15 +71,15 @@ void Writer::lead(Job& own) {
   if (busy_) (urgent_.empty() ? normal_ : urgent_).front()->woken.release();
 }
 
+// A renewal does not wait for the batches behind it, and a read has no transaction to share.
 std::vector<Writer::Job*> Writer::take_group() {
+  std::deque<Job*>& queue = urgent_.empty() ? normal_ : urgent_;
   std::vector<Job*> group;
-  for (auto* queue : {&urgent_, &normal_}) {
-    while (!queue->empty() && group.size() < kMaxShared) {
-      group.push_back(queue->front());
-      queue->pop_front();
-    }
-    // A renewal does not wait for the batches behind it either.
-    if (queue == &urgent_ && !group.empty()) break;
+  while (!queue.empty() && group.size() < kMaxShared &&
+         (group.empty() || queue.front()->in_transaction)) {
+    group.push_back(queue.front());
+    queue.pop_front();
+    if (!group.back()->in_transaction) break;
   }
   return group;
 }
@@ -105,13 +114,14 @@ base::Status Writer::try_once(std::span<Job* const> jobs, bool& again) {
   try {
     if (session_ == nullptr) session_ = std::make_unique<Session>(context_, SessionRole::kWriter);
     session_->set_operation(operation);
-    session_->begin();
+    const bool in_transaction = jobs.front()->in_transaction;
+    if (in_transaction) session_->begin();
     for (Job* job : jobs) {
       operation = job->operation;
       session_->set_operation(operation);
       (*job->body)(*session_);
     }
-    session_->commit();
+    if (in_transaction) session_->commit();
     return {};
   } catch (const SqlFault& fault) {
     if (session_ != nullptr) session_->rollback();
@@ -133,7 +143,7 @@ Readers::Readers(const SessionContext& context, Writer& writer)
     : context_(context), writer_(writer) {}
 
 base::Status Readers::run(std::string_view operation, const Body& body) {
-  if (context_.driver.capabilities().one_session) return writer_.run(operation, body);
+  if (context_.driver.capabilities().one_session) return writer_.read(operation, body);
   std::unique_ptr<Session> session;
   {
     std::unique_lock lock(mutex_);

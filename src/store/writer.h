@@ -45,15 +45,19 @@ class Writer {
   // Abort carries, or kInternal / kConflict from the database.
   base::Status run(std::string_view operation, const Body& body,
                    Urgency urgency = Urgency::kNormal);
+  // The same session without a transaction: for reads where there is no other session.
+  base::Status read(std::string_view operation, const Body& body);
 
  private:
   struct Job {
     std::string_view operation;
     const Body* body;
-    base::Status result;
+    bool in_transaction = true;
+    base::Status result{};
     bool done = false;
     std::binary_semaphore woken{0};  // once: done, or to lead
   };
+  base::Status submit(Job& job, Urgency urgency);
   void lead(Job& own);
   std::vector<Job*> take_group();
   void run_group(std::span<Job* const> jobs);

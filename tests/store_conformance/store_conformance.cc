@@ -182,11 +182,11 @@ bool drain(Store& store, base::ManualClock& clock, const std::string& lane) {
     const auto claimed = store.claim_next(claiming(lane, 500, "drainer"));
     if (!claimed.ok()) return false;
     if (claimed->empty()) {
+      clock.advance(kLease + 1);
       const auto recovered = store.recover_expired_leases(200, 0);
       const auto polled = store.poll({.owner = "drainer", .known_types = {}});
       if (!recovered.ok() || !polled.ok()) return false;
       if (recovered->empty() && !polled->next_due_in_ms && polled->heads.empty()) return true;
-      clock.advance(kLease + 1);
       continue;
     }
     std::vector<Finish> items;
