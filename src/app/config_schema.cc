@@ -55,6 +55,8 @@ constexpr std::array kSchema{
     text("database.url", nullptr, kDatabaseUrl,
          "Where tasks live: sqlite:/path/to/waybill.db. Required."),
     text("files.directory.path", nullptr, kPath, "Folder of the finished files. Required."),
+    number("files.min_free_mib", "32", "MiB", 0, 1'000'000,
+           "Below this much free space no export starts to write; it is tried again later."),
     text("registry.file", nullptr, kPath,
          "The list of export types (YAML), reloaded on change and on SIGHUP. Required."),
     number("registry.check_seconds", "5", "s", 0.1, 3600,

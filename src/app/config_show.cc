@@ -122,28 +122,30 @@ std::string type_text(const KeySpec& spec) {
 
 constexpr std::string_view kIntroduction = R"(# Configuration
 
-<!-- Made by `waybill config docs`; a test compares the two. Change src/app/config_schema.cc instead. -->
+<!-- Made by `waybill config docs`; a test compares the two. Change src/app/config_schema.cc. -->
 
-One YAML file, given by `waybill serve --config FILE` (or `WAYBILL_CONFIG`). Each key can be overridden by the
-environment variable beside it and by `--set key=value`; precedence is command line, environment, file, default.
-Unknown keys, wrong types and impossible combinations are refused at start with the file's line and the key's path;
-`waybill config check` does only that, `waybill config show --effective` prints every value and where it comes from,
-secrets masked.
+One YAML file, given by `waybill serve --config FILE` (or `WAYBILL_CONFIG`). Each key can be
+overridden by the environment variable beside it and by `--set key=value`; precedence is command
+line, environment, file, default. Unknown keys, wrong types and impossible combinations are refused
+at start with the file's line and the key's path; `waybill config check` does only that,
+`waybill config show --effective` prints every value and where it comes from, secrets masked.
 
-- Numbers take decimals where the type says *number*, also for seconds and minutes. Lists are `[60, 900]` in the file
-  and `60, 900` in a variable.
+- Numbers take decimals where the type says *number*, also for seconds and minutes. Lists are
+  `[60, 900]` in the file and `60, 900` in a variable.
 - Paths in the file are relative to the file's folder, others to the working folder.
-- `NAME` is a name of yours (letters, digits, `-`, `_`; at most 32). In a variable it is written in upper case with `_`
-  for `-`: `WAYBILL_PROVIDER_SERVICES_IAM_SERVICE_BASE_URL` is `provider_services.iam-service.base_url`.
-- A variable that begins like a section (`WAYBILL_LIMITS_...`) and names no key is refused; other `WAYBILL_...` variables
-  are nobody's business here.
+- `NAME` is a name of yours (letters, digits, `-`, `_`; at most 32). In a variable it is written in
+  upper case with `_` for `-`: `WAYBILL_PROVIDER_SERVICES_IAM_SERVICE_BASE_URL` is
+  `provider_services.iam-service.base_url`.
+- A variable that begins like a section (`WAYBILL_LIMITS_...`) and names no key is refused; other
+  `WAYBILL_...` variables are nobody's business here.
 - The section `lanes` may be missing: then there is the lane `export`.
 
-Combinations that are refused: three heartbeats longer than a lease; a provider read time-out of a lease or more; a
-reconciler period of its clock grace or more; a batch time-out of more than a quarter of the publisher's lease; a
-request burst below the rate; the same address for both listeners; a service without address or token; a missing,
-doubled, short or well-known secret (the last two outside loopback); demo authentication outside loopback; a broker's
-role without a broker; every role switched off.
+Combinations that are refused: three heartbeats longer than a lease; a provider read time-out of a
+lease or more; a reconciler period of its clock grace or more; a batch time-out of more than a
+quarter of the publisher's lease; a request burst below the rate; the same address for both
+listeners; a service without address or token; a missing, doubled, short or well-known secret (the
+last two outside loopback); demo authentication outside loopback; a broker's role without a broker;
+every role switched off.
 )";
 
 }  // namespace

@@ -95,6 +95,7 @@ void read_exporting(const Config& config, Settings& settings) {
     to.page_retry_ms.push_back(delays[std::min(static_cast<std::size_t>(i), delays.size() - 1)]);
   }
   to.time_zone = settings.time_zone;
+  to.min_free_bytes = mebibytes(config.number("files.min_free_mib"));
   to.compression = config.text("export.compression") == "small" ? xlsx::Compression::kSmall
                                                                 : xlsx::Compression::kFast;
   to.formula_guard = config.text("export.formula_guard") == "apostrophe"

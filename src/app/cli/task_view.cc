@@ -187,7 +187,7 @@ std::string readable_size(std::int64_t bytes) {
 }
 
 std::string readable_seconds(double seconds) {
-  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 10 && seconds != std::floor(seconds)) return fmt::format("{:.1f} s", seconds);
   const auto whole_seconds = static_cast<std::int64_t>(std::llround(seconds));
   if (whole_seconds < 60) return fmt::format("{} s", whole_seconds);
   if (whole_seconds < 3'600)
@@ -278,7 +278,9 @@ std::string task_text(const TaskView& task) {
   if (task.max_attempts > 0)
     out += line("attempt", fmt::format("{} of {}", task.attempt, task.max_attempts));
   if (task.status == "RUNNING") out += line("progress", progress_text(task));
-  if (!has_ended(task)) out += line("waiting for", task.waiting_message);
+  if (!has_ended(task)) {
+    out += line(task.status == "RUNNING" ? "state" : "waiting for", task.waiting_message);
+  }
   if (!task.failure_message.empty()) {
     out += line("failure", task.failure_message +
                                (task.failure_class.empty() ? "" : " (" + task.failure_class + ")"));

@@ -52,7 +52,7 @@ TEST(Text, Numbers) {
 
 TEST(Text, Progress) {
   EXPECT_EQ(progress_text(running(86'000, 200'000)),
-            "43 %, 86,000 of 200,000 rows, 52,000 rows/s, 2.0 s left");
+            "43 %, 86,000 of 200,000 rows, 52,000 rows/s, 2 s left");
   EXPECT_EQ(progress_text(running(300'000, 200'000)).substr(0, 4), "99 %")
       << "only the end is 100 %";
   TaskView waiting = running(0, 0);

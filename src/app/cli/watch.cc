@@ -1,10 +1,10 @@
 #include "app/cli/watch.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <atomic>
 #include <csignal>
-#include <ctime>
 
 #include "base/clock.h"
 
@@ -22,10 +22,7 @@ std::atomic<bool> g_interrupted{false};
 void on_interrupt(int) { g_interrupted.store(true); }
 
 // A signal ends the pause early.
-void pause_for(base::Millis ms) {
-  const timespec time{.tv_sec = ms / 1'000, .tv_nsec = ms % 1'000 * 1'000'000};
-  ::nanosleep(&time, nullptr);
-}
+void pause_for(base::Millis ms) { ::poll(nullptr, 0, static_cast<int>(ms)); }
 
 class Watcher {
  public:
@@ -110,7 +107,8 @@ std::function<bool()> catch_interrupts() {
   action.sa_handler = on_interrupt;  // without SA_RESTART: a pause ends at once
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // a closed connection is an error to report
+  ::signal(SIGPIPE, SIG_IGN);  // a closed connection and a limit on file sizes are errors to report
+  ::signal(SIGXFSZ, SIG_IGN);
   return [] { return g_interrupted.load(); };
 }
 

@@ -211,8 +211,16 @@ definitions:
     parameters:
       type: object
       properties:
-        rows: {type: integer, title: {zh: 行数, en: Rows}, minimum: 1, maximum: 500000, default: 10000}
-        status: {type: string, title: {zh: 状态, en: Status}, enum: [PENDING, PAID, SHIPPED, DELIVERED, RETURNED]}
+        rows:
+          type: integer
+          title: {zh: 行数, en: Rows}
+          minimum: 1
+          maximum: 500000
+          default: 10000
+        status:
+          type: string
+          title: {zh: 状态, en: Status}
+          enum: [PENDING, PAID, SHIPPED, DELIVERED, RETURNED]
   SLOW_REPORT:
     title: {zh: 慢速报表, en: Slow report}
     provider_service: demo-service
