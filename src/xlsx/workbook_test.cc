@@ -458,8 +458,10 @@ TEST(Pages, KeysInAnyOrderFeedTheirColumn) {
                                        {"é\"", "C", ColumnType::kInteger, 0},
                                        {"", "D", ColumnType::kInteger, 0}};
   const Book book =
-      write_book(columns, {R"([{"a":1,"b":2,"é\"":3,"":4},{"b":6,"a":5},{"":8,"\u00e9\u0022":7},
-      {"b":10,"zz":0,"a":9,"yy":{"a":99,"b":[98]}}, {"a":11,"a":12}, {"zz":1,"\u007az":2,"b":14,"a":null,"yy":[]}])"});
+      write_book(columns, {R"([{"a":1,"b":2,"é\"":3,"":4},{"b":6,"a":5},
+      {"":8,"\u00e9\u0022":7},
+      {"b":10,"zz":0,"a":9,"yy":{"a":99,"b":[98]}}, {"a":11,"a":12},
+      {"zz":1,"\u007az":2,"b":14,"a":null,"yy":[]}])"});
   EXPECT_EQ(book.number("A2"), "1");
   EXPECT_EQ(book.number("C2"), "3");
   EXPECT_EQ(book.number("D2"), "4");
