@@ -16,6 +16,9 @@
 
 namespace waybill::http {
 
+// Of a file or body, in memory and in the kernel's hands at one time.
+inline constexpr std::size_t kPieceBytes = 128u << 10;
+
 // Lives in its own strand: everything but stop() and kill() runs there. It keeps itself alive until
 // it is closed.
 class Connection : public std::enable_shared_from_this<Connection> {

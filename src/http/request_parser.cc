@@ -45,7 +45,11 @@ RequestParser::State RequestParser::fail(Failure failure) {
 
 RequestParser::State RequestParser::feed_head(std::string& bytes) {
   // RFC 9112 §2.2: one empty line before a request is forgiven, old clients send it after a body.
-  if (scanned_ == 0 && bytes.starts_with("\r\n")) bytes.erase(0, 2);
+  if (!begun_) {
+    if (bytes.empty() || bytes == "\r") return State::kNeedMore;
+    if (bytes.starts_with("\r\n")) bytes.erase(0, 2);
+    begun_ = true;
+  }
   const std::size_t end = bytes.find(kHeadEnd, scanned_ < 3 ? 0 : scanned_ - 3);
   const std::string_view known =
       std::string_view(bytes).substr(0, end == std::string::npos ? end : end + 4);

@@ -55,6 +55,7 @@ class RequestParser {
   struct Impl;
   State fail(Failure failure);
   const Limits& limits_;
+  bool begun_ = false;  // past the empty line that may stand before a request
   std::size_t scanned_ = 0;
   RequestHead head_;
   Failure failure_;

@@ -39,7 +39,7 @@ Router::Router(std::vector<Route> routes) {
     compiled.route = std::move(route);
     routes_.push_back(std::move(compiled));
   }
-  std::ranges::stable_sort(routes_, std::ranges::greater(), &Compiled::literals);
+  std::ranges::sort(routes_, std::ranges::greater(), &Compiled::literals);
 }
 
 Router::Match Router::find(std::string_view method, std::string_view path) const {
