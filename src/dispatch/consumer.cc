@@ -85,7 +85,8 @@ Consumer::Consumer(const Settings& settings, Feed feed, store::WorkStore& store,
 
 base::Result<Next> Consumer::step() {
   const Next finish = finisher_.step();
-  if (bench_.stopped()) return finish;
+  const auto claiming = bench_.may_claim();
+  if (!claiming) return finish;
 
   const Millis now = clock_.boot_ms();
   if (poll_due_in(now) <= 0) WAYBILL_TRY(poll(now));

@@ -58,7 +58,8 @@ DeliveryFeed::DeliveryFeed(const Settings& settings, std::size_t lane, store::Wo
       idle_(kLookAgainMinMs, kLookAgainMaxMs) {}
 
 base::Result<Next> DeliveryFeed::step() {
-  if (bench_.stopped()) {
+  const auto claiming = bench_.may_claim();
+  if (!claiming) {
     drop_held();
     return Next::after(kLookAgainMaxMs);
   }

@@ -70,7 +70,7 @@ std::vector<Finisher::Item> Finisher::take_batch(Millis now) {
       kept_.pop_front();
       const bool alone = item.alone;
       const auto proved = bench_.map().proved_at(item.ended.execution);
-      if (proved && *proved + settings_.lease_ms < now) {
+      if (item.unanswered && proved && *proved + settings_.lease_ms < now) {
         hopeless.push_back(std::move(item));
         continue;
       }
@@ -149,6 +149,7 @@ void Finisher::settle_all(std::vector<Item> batch, const std::vector<FinishOutco
         log_execution(base::LogLevel::kWarn, "execution.overdue", item.ended.execution,
                       "the deadline passed before the result could be committed");
         turn_overdue(finish);
+        item.unanswered = false;
         item.answer = FinishOutcome::kOverdue;
         again.push_back(std::move(item));
         break;
@@ -166,6 +167,7 @@ void Finisher::keep(std::vector<Item> batch, const base::Error& error) {
   if (unknown) metrics_.commit_outcome_unknown.add();
   const bool whole = batch.size() > 1;
   for (Item& item : batch) {
+    item.unanswered = true;
     item.replayed = item.replayed || unknown;
     if (!refused) continue;
     item.alone = true;

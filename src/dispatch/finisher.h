@@ -40,9 +40,10 @@ class Finisher {
   struct Item {
     Ended ended;
     std::optional<store::FinishOutcome> answer;  // what `settled` hears instead of kCommitted
-    bool replayed = false;                       // an earlier try had an unknown outcome
-    bool alone = false;    // its batch was refused as a whole: finish it by itself
-    bool refused = false;  // it was refused alone too: it is now reported as a failure
+    bool unanswered = false;  // the last try had no answer: kept while the lease lasts
+    bool replayed = false;    // an earlier try had an unknown outcome
+    bool alone = false;       // its batch was refused as a whole: finish it by itself
+    bool refused = false;     // it was refused alone too: it is now reported as a failure
   };
   std::vector<Item> take_batch(Millis now);
   void commit(std::vector<Item> batch);

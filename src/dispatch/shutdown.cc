@@ -22,7 +22,7 @@ Next Shutdown::step() {
     phase_ = Phase::kGrace;
     phase_ends_ = now + settings_.shutdown_grace_ms;
   }
-  if (bench_.map().size() == 0) {
+  if (bench_.quiet()) {
     phase_ = Phase::kDone;
     return Next::after(0);
   }

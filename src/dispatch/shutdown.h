@@ -26,7 +26,7 @@ class Shutdown {
   [[nodiscard]] bool done() const { return phase_ == Phase::kDone; }
   // Everything that ran has been settled. False after done(): something never reacted; its lease
   // will run out.
-  [[nodiscard]] bool clean() const { return bench_.map().size() == 0; }
+  [[nodiscard]] bool clean() const { return bench_.quiet(); }
   // Calls step() until done. The grace is cut short when `hurry` is set (a second SIGTERM).
   void run(const std::atomic<bool>* hurry = nullptr);
 

@@ -79,6 +79,19 @@ void Workbench::start(store::ClaimedTask task, std::optional<Slot> slot,
   (*executor)->start(std::move(task), std::move(stop), std::move(done));
 }
 
+std::optional<Workbench::Claiming> Workbench::may_claim() {
+  // Counted before the flag is read: who sets the flag and then sees no one counted has seen the
+  // last claim.
+  ++claiming_;
+  std::optional<Claiming> claiming(std::in_place, this);
+  if (stopped_) claiming.reset();
+  return claiming;
+}
+
+void Workbench::end_claiming() {
+  if (--claiming_ == 0 && stopped_) map_.drained().raise();
+}
+
 std::vector<Ended> Workbench::take_ended(std::size_t limit) {
   std::vector<Ended> taken;
   const std::lock_guard lock(box_->mutex);

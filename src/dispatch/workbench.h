@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dispatch/execution_map.h"
@@ -56,9 +57,26 @@ class Workbench {
   std::vector<Ended> take_ended(std::size_t limit);
   [[nodiscard]] bool has_ended() const;
 
-  // From now on start() releases. For shutdown; cannot be undone.
+  // Held by a feed from before its claim until what it claimed is in the map. Movable.
+  class Claiming {
+   public:
+    explicit Claiming(Workbench* bench) : bench_(bench) {}
+    Claiming(Claiming&& other) noexcept : bench_(std::exchange(other.bench_, nullptr)) {}
+    Claiming& operator=(Claiming&&) = delete;
+    ~Claiming() {
+      if (bench_ != nullptr) bench_->end_claiming();
+    }
+
+   private:
+    Workbench* bench_;
+  };
+  // Empty once claiming has stopped.
+  [[nodiscard]] std::optional<Claiming> may_claim();
+
+  // From now on nothing is claimed, and start() releases. For shutdown; cannot be undone.
   void stop_claiming() { stopped_ = true; }
-  [[nodiscard]] bool stopped() const { return stopped_; }
+  // Nobody claims and nothing is left in the map: after stop_claiming() this stays so.
+  [[nodiscard]] bool quiet() const { return claiming_ == 0 && map_.size() == 0; }
 
   // Called when outcomes appear in the empty box, from any thread. Set before the first start().
   void on_ended(std::function<void()> listener);
@@ -75,7 +93,9 @@ class Workbench {
   std::shared_ptr<Box> box_;
   std::vector<std::function<void()>> on_free_;
   std::vector<Counter> started_;  // per lane
+  void end_claiming();
   std::atomic<bool> stopped_{false};
+  std::atomic<int> claiming_{0};
 };
 
 }  // namespace waybill::dispatch

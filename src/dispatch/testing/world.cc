@@ -9,6 +9,8 @@ namespace {
 constexpr int kMaxTurnsPerInstant =
     100'000;  // more means that a role asks to be called again for ever
 
+constexpr Millis kErrorDelayMs = 1'000;  // the loop's delay after a failed step, about
+
 core::Event event_for(StopReason reason) {
   switch (reason) {
     case StopReason::kOverdue:
@@ -23,6 +25,16 @@ core::Event event_for(StopReason reason) {
 }  // namespace
 
 // ---- executor ----
+
+Outcome outcome_of(core::Event event) {
+  Outcome outcome;
+  outcome.finish.event = event;
+  if (event == core::Event::kFail || event == core::Event::kRetryLater) {
+    outcome.finish.failure_class = core::FailureClass::kSystem;
+    outcome.finish.failure_message = "as the test wishes";
+  }
+  return outcome;
+}
 
 bool FakeExecutor::knows(std::string_view type) const { return types.contains(type); }
 
@@ -59,15 +71,7 @@ void FakeExecutor::end_locked_out(std::size_t i, Outcome outcome) {
   done(std::move(outcome));
 }
 
-void FakeExecutor::end(std::size_t i, core::Event event) {
-  Outcome outcome;
-  outcome.finish.event = event;
-  if (event == core::Event::kFail || event == core::Event::kRetryLater) {
-    outcome.finish.failure_class = core::FailureClass::kSystem;
-    outcome.finish.failure_message = "as the test wishes";
-  }
-  end_locked_out(i, std::move(outcome));
-}
+void FakeExecutor::end(std::size_t i, core::Event event) { end_locked_out(i, outcome_of(event)); }
 
 void FakeExecutor::end_lost(std::size_t i) {
   Outcome outcome;
@@ -248,6 +252,12 @@ void World::away(std::string operation) { away_.insert(std::move(operation)); }
 
 Node& World::add(std::string name, const NodeOptions& options) {
   nodes_.push_back(std::make_unique<Node>(*this, std::move(name), options));
+  // Every process here has an API of its own: whoever commits wakes all.
+  store->on_commit([this](std::span<const store::CommandHint> hints) {
+    for (const auto& node : nodes_) {
+      if (!node->killed()) node->dispatch().hint(hints);
+    }
+  });
   return *nodes_.back();
 }
 
@@ -260,7 +270,7 @@ bool World::turn(Node& node) {
     any = true;
     const auto next = role.step();
     if (!next.ok()) {
-      t.at = clock.boot_ms() + 100;
+      t.at = clock.boot_ms() + kErrorDelayMs;
     } else {
       t.at = next->again ? clock.boot_ms() : clock.boot_ms() + std::max<Millis>(next->wait_ms, 1);
     }

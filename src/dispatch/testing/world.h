@@ -29,6 +29,8 @@ namespace waybill::dispatch {
 inline constexpr const char* kLane = "export";
 inline constexpr const char* kType = "CUSTOMER_LIST";
 
+Outcome outcome_of(core::Event event);
+
 // Starts nothing: it remembers what it was asked to execute, and the test ends it. Thread-safe.
 class FakeExecutor final : public Executor {
  public:
@@ -93,6 +95,9 @@ struct NodeOptions {
   std::set<std::string, std::less<>> types{kType};
   std::function<void(Settings&)> adjust;
 };
+
+// For stories of many minutes: fewer polls, nothing else changes.
+inline void poll_seldom(Settings& settings) { settings.poll_max_ms = 20'000; }
 
 class World;
 
