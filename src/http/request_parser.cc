@@ -14,6 +14,10 @@ namespace asio = boost::asio;
 namespace beast_http = boost::beast::http;
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
+// Beast 1.81 asserts that a last chunk which it has seen in part comes back with at least the five
+// bytes of "0\r\n\r\n". Nothing shorter can end a chunked body, so shorter pieces wait for the next
+// ones.
+constexpr std::size_t kMinChunkedPiece = 5;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -88,8 +92,9 @@ RequestParser::State RequestParser::feed_body(std::string& bytes, std::size_t ma
     parser.eager(true);
     impl_->limited = true;
   }
+  const std::size_t least = parser.chunked() ? kMinChunkedPiece : 1;
   std::size_t used = 0;
-  while (!parser.is_done() && used < bytes.size()) {
+  while (!parser.is_done() && bytes.size() - used >= least) {
     boost::system::error_code error;
     const std::size_t taken =
         parser.put(asio::buffer(bytes.data() + used, bytes.size() - used), error);
