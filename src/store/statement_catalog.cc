@@ -38,6 +38,7 @@ std::optional<std::string> expand_macro(std::string_view name, std::string_view 
   if (name == "lock") return std::string(dialect.lock);
   if (name == "lock_skip") return std::string(dialect.lock_skip);
   if (name == "pairs") return dialect.pairs(trim(argument));
+  if (name == "index") return dialect.index(trim(argument));
   if (name == "list") {
     const auto one = parse_columns(argument);
     if (!one || one->size() != 1) return std::nullopt;

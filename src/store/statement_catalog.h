@@ -13,6 +13,7 @@
 //   @rows(items: id int, v int)   a derived table from a JSON array of arrays
 //   @pairs(events)                a derived table (id int, text text) from a JSON object {"id":
 //   "text"}
+//   @index(outbox_due)            after a table: read it through this index, whatever the statistics say (09 F18)
 //   @lock, @lock_skip             the row locks of a SELECT; nothing where one writer holds the
 //   database
 // A driver's file may define a statement of a common name again; then its text wins.
@@ -51,6 +52,7 @@ struct Dialect {
   std::string (*list)(std::string_view parameter, SqlType type);
   std::string (*rows)(std::string_view parameter, std::span<const SqlColumn> columns);
   std::string (*pairs)(std::string_view parameter);
+  std::string (*index)(std::string_view name);
   std::string_view lock;
   std::string_view lock_skip;
 };

@@ -13,7 +13,7 @@ GROUP BY lane, priority;
 -- out:  id int, version int, event_id text, kind int, type text, attempts int, fails int, due_at int, trace text, now int
 SELECT o.task_id, o.dispatch_version, o.event_id, o.kind, o.type, o.attempt_count, o.fail_count, o.due_at,
   (SELECT t.trace_id FROM task t WHERE t.id = o.task_id), (SELECT waybill_now())
-FROM outbox o
+FROM outbox o @index(outbox_due)
 WHERE o.status = 0 AND o.lane = :lane AND o.priority = :level AND o.tenant_id = :tenant AND o.due_at <= waybill_now()
   AND (o.next_send_at IS NULL OR o.next_send_at <= waybill_now())
 ORDER BY o.due_at, o.task_id LIMIT :n @lock_skip;

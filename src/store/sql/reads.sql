@@ -22,7 +22,7 @@ FROM task WHERE id = :id @lock;
 -- name: export_list_user
 -- in:   tenant text, app text, requester text, before int, status int, type text, pattern text, since int, upto int, n int
 -- out:  id int
-SELECT t.id FROM task t CROSS JOIN export_task e
+SELECT t.id FROM task t @index(task_user) CROSS JOIN export_task e
 WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app AND t.requested_by = :requester AND t.id < :before
   AND (:status < 0 OR (t.status + 0) = :status) AND (:type = '' OR t.type = :type)
   AND t.requested_at >= :since AND t.requested_at <= :upto
@@ -32,7 +32,7 @@ ORDER BY t.id DESC LIMIT :n;
 -- name: export_list_all
 -- in:   tenant text, app text, before int, status int, type text, pattern text, since int, upto int, n int
 -- out:  id int
-SELECT t.id FROM task t CROSS JOIN export_task e
+SELECT t.id FROM task t @index(task_app) CROSS JOIN export_task e
 WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app AND t.id < :before
   AND (:status < 0 OR (t.status + 0) = :status) AND (:type = '' OR t.type = :type)
   AND t.requested_at >= :since AND t.requested_at <= :upto
@@ -49,12 +49,12 @@ ORDER BY dispatch_version;
 -- in:   id int, ahead int
 -- out:  now int, paused int, command int, fails int, error text, next_send int, lane_running int, holder int, ahead int
 SELECT waybill_now(), (SELECT l.paused FROM lane_state l WHERE l.lane = t.lane), o.status, o.fail_count, o.last_error, o.next_send_at,
-  (SELECT COUNT(*) FROM (SELECT 1 FROM task r WHERE r.status = 1 AND r.lane = t.lane LIMIT :ahead) running),
+  (SELECT COUNT(*) FROM (SELECT 1 FROM task r @index(task_running) WHERE r.status = 1 AND r.lease_until > 0 AND r.lane = t.lane LIMIT :ahead) running),
   (SELECT s.holder_task_id FROM serial_slot s WHERE s.tenant_id = t.tenant_id AND s.lane = t.lane AND s.skey = t.serial_key),
   (SELECT COUNT(*) FROM (
-     SELECT 1 FROM outbox a WHERE a.status = 0 AND a.lane = o.lane AND a.priority < o.priority AND a.due_at <= waybill_now() LIMIT :ahead) urgent)
+     SELECT 1 FROM outbox a @index(outbox_due) WHERE a.status = 0 AND a.lane = o.lane AND a.priority < o.priority AND a.due_at <= waybill_now() LIMIT :ahead) urgent)
   + (SELECT COUNT(*) FROM (
-     SELECT 1 FROM outbox a WHERE a.status = 0 AND a.lane = o.lane AND a.priority = o.priority
+     SELECT 1 FROM outbox a @index(outbox_due) WHERE a.status = 0 AND a.lane = o.lane AND a.priority = o.priority
        AND (a.due_at < o.due_at OR (a.due_at = o.due_at AND a.task_id < o.task_id)) LIMIT :ahead) older)
 FROM task t LEFT JOIN outbox o ON o.task_id = t.id AND o.dispatch_version = t.dispatch_version
 WHERE t.id = :id;
