@@ -119,7 +119,10 @@ base::Status parse_head_line(std::string_view line, StatementText& statement, bo
     const auto value = head_value(line, key);
     if (!value) continue;
     auto parsed = parse_columns(*value);
-    if (!parsed) return base::internal("malformed list in: " + std::string(line));
+    if (!parsed) {
+      return base::internal(statement.file + ", statement " + statement.name +
+                            ": malformed list in: " + std::string(line));
+    }
     *columns = *std::move(parsed);
     is_head = true;
   }
