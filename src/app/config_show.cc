@@ -66,7 +66,7 @@ std::vector<Line> lines_of(const Config& config, bool effective) {
     const bool named = std::string_view(line.spec->path).find('*') != std::string_view::npos;
     return named ? std::string(base::split(line.path, '.')[1]) : std::string();
   };
-  std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
+  std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
     return std::tuple(section_rank(a), name(a), a.spec) <
            std::tuple(section_rank(b), name(b), b.spec);
   });

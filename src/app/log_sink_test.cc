@@ -36,7 +36,9 @@ TEST(LogLine, HostileTextStaysInOneShortLine) {
   for (const std::string& text : hostile) {
     const std::string line = line_of(text, {{"taskName", text}, {text.substr(0, 200), text}});
     EXPECT_LT(line.size(), 10'000u);
-    for (const unsigned char c : line) EXPECT_TRUE(c >= 0x20 && c != 0x7f) << int{c};
+    for (const char c : line) {
+      EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << int{c};
+    }
     EXPECT_EQ(line.find("\xE2\x80\xA8"), std::string::npos);
     EXPECT_EQ(line.find("\xC2\x85"), std::string::npos);
     EXPECT_NO_THROW((void)boost::json::parse(line)) << line;

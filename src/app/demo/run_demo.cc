@@ -44,8 +44,8 @@ class Demo {
     console_.result_line("Waybill is ready: " + local_url(node_->port()));
     serve();
     shut_down(spawner_, [this](const std::atomic<bool>& hurry) {
+      node_->shutdown(&hurry);  // while the service still answers: running exports may end
       service_->stop();
-      node_->shutdown(&hurry);
       service_server_->stop(kServiceGraceMs);
     });
     return {};
