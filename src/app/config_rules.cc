@@ -25,8 +25,10 @@ class Rules {
   }
 
  private:
-  void problem(const std::string& path, const std::string& what) {
-    problems_.push_back(config_.where(path) + ": " + path + ": " + what);
+  // Named by the place of whichever of the two keys somebody has set.
+  void problem(const std::string& path, const std::string& what, const std::string& other = {}) {
+    const bool mine = other.empty() || config_.where(path) != "default";
+    problems_.push_back(config_.where(mine ? path : other) + ": " + path + ": " + what);
   }
   void required(const std::string& path) {
     if (!config_.has(path)) problem(path, "is required");
@@ -37,24 +39,28 @@ class Rules {
         config_.millis("dispatch.lease_seconds")) {
       problem("dispatch.heartbeat_seconds",
               "three heartbeats must fit into dispatch.lease_seconds, or one lost answer loses the "
-              "task");
+              "task",
+              "dispatch.lease_seconds");
     }
     if (config_.millis("export.read_timeout_seconds") >= config_.millis("dispatch.lease_seconds")) {
-      problem("export.read_timeout_seconds", "must be less than dispatch.lease_seconds");
+      problem("export.read_timeout_seconds", "must be less than dispatch.lease_seconds",
+              "dispatch.lease_seconds");
     }
     if (config_.millis("publisher.batch_timeout_seconds") * 4 >
         config_.millis("publisher.lease_seconds")) {
       problem("publisher.batch_timeout_seconds",
-              "must be at most a quarter of publisher.lease_seconds");
+              "must be at most a quarter of publisher.lease_seconds", "publisher.lease_seconds");
     }
     if (config_.millis("reconciler.period_seconds") >=
         config_.millis("reconciler.clock_grace_seconds")) {
       problem("reconciler.clock_grace_seconds",
-              "must be more than reconciler.period_seconds, or every pass looks like a stall");
+              "must be more than reconciler.period_seconds, or every pass looks like a stall",
+              "reconciler.period_seconds");
     }
     if (config_.number("limits.requests_burst") <
         config_.number("limits.requests_per_user_per_second")) {
-      problem("limits.requests_burst", "must not be less than limits.requests_per_user_per_second");
+      problem("limits.requests_burst", "must not be less than limits.requests_per_user_per_second",
+              "limits.requests_per_user_per_second");
     }
   }
 

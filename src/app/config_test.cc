@@ -183,6 +183,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"roles:\n  api: false\n  consumer: false\n  reconciler: false\n",
               "every role is off"}));
 
+TEST(Relations, TheKeyThatSomebodySetIsNamed) {
+  EXPECT_EQ(problems(load("dispatch:\n  lease_seconds: 15\n  heartbeat_seconds: 5\n")),
+            "/etc/waybill/waybill.yaml:12: export.read_timeout_seconds: must be less than "
+            "dispatch.lease_seconds\n");
+}
+
 TEST(Relations, ThirdOfALeaseIsAllowed) {
   EXPECT_TRUE(load("dispatch:\n  heartbeat_seconds: 100\n").config);
 }
