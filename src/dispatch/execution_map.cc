@@ -80,6 +80,8 @@ std::vector<ExecutionMap::Entry> ExecutionMap::leased() const {
     entries.reserve(items_.size());
     for (const auto& [execution, item] : items_) {
       if (item.state == State::kClaiming) continue;
+      // Its lease is given up: renewing it would only keep the reconciler from it.
+      if (item.flag->reason() == StopReason::kLostLease) continue;
       entries.push_back({.execution = execution,
                          .proved_at = item.proved_at,
                          .ending = item.state == State::kEnding});

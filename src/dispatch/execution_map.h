@@ -58,7 +58,7 @@ class ExecutionMap {
     Millis proved_at = 0;  // boot clock at the start of the last request that proved the lease
     bool ending = false;   // its outcome waits to be committed; the lease is still needed
   };
-  // What holds a lease: running or ending, sorted by execution.
+  // What holds a lease: running or ending and not stopped as kLostLease, sorted by execution.
   [[nodiscard]] std::vector<Entry> leased() const;
   // Of any state.
   [[nodiscard]] bool contains(const Execution& execution) const;

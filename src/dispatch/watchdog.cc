@@ -16,19 +16,26 @@ Watchdog::Watchdog(const Settings& settings, store::WorkStore& store, ExecutionM
       next_renewal_(clock.boot_ms() + settings.heartbeat_ms) {}
 
 base::Result<Next> Watchdog::step() {
+  // Before any renewal: a process that was frozen past its leases must not revive executions whose
+  // guarantee had ended, even where nobody else has taken them over yet.
+  stop_unproved();
   if (clock_.boot_ms() >= next_renewal_) renew(clock_.boot_ms());
-  // The clock again: a renewal that hung must not hide that the leases have run out meanwhile.
-  const Millis now = clock_.boot_ms();
+  // And after it: a renewal that hung must not hide that the leases have run out meanwhile.
+  const std::optional<Millis> next_stop = stop_unproved();
+  Millis wait = std::max<Millis>(next_renewal_ - clock_.boot_ms(), 0);
+  if (next_stop) wait = std::min(wait, *next_stop);
+  return Next::after(wait);
+}
+
+std::optional<Millis> Watchdog::stop_unproved() {
   std::optional<Millis> next_stop;
-  const std::size_t stopped = map_.stop_unproved(now, settings_.lease_ms, &next_stop);
+  const std::size_t stopped = map_.stop_unproved(clock_.boot_ms(), settings_.lease_ms, &next_stop);
   if (stopped > 0) {
     metrics_.leases_unproved.add(static_cast<std::int64_t>(stopped));
     base::log(base::LogLevel::kError, "watchdog.leases_unproved",
               {{"executions", static_cast<std::int64_t>(stopped)}});
   }
-  Millis wait = std::max<Millis>(next_renewal_ - now, 0);
-  if (next_stop) wait = std::min(wait, *next_stop);
-  return Next::after(wait);
+  return next_stop;
 }
 
 void Watchdog::renew(Millis now) {

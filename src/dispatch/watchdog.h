@@ -4,6 +4,7 @@
 #ifndef WAYBILL_DISPATCH_WATCHDOG_H_
 #define WAYBILL_DISPATCH_WATCHDOG_H_
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -30,6 +31,8 @@ class Watchdog {
   base::Wake& wake() { return wake_; }
 
  private:
+  // The local stop rule; returns the time until it would stop the next one.
+  std::optional<Millis> stop_unproved();
   void renew(Millis now);
   void apply(const std::vector<ExecutionMap::Entry>& asked, const store::RenewReport& report,
              Millis request_started);

@@ -234,6 +234,7 @@ World::World(std::uint64_t seed) : random(seed), broker(clock, random) {
 }
 
 store::Injected World::before(const store::StatementPoint& point) {
+  if (during) during(point);
   const std::string operation(point.operation);
   if (away_.contains("") || away_.contains(operation)) return store::Injected::kAway;
   if (point.statement != "commit") return store::Injected::kNone;

@@ -162,6 +162,9 @@ class World {
   void away(std::string operation = "");
   void back() { away_.clear(); }
 
+  // Called before every statement, such as to let time pass while the database works.
+  std::function<void(const store::StatementPoint&)> during;
+
   base::ManualClock clock;
   base::SeededRandom random;
   transport::MemoryBroker broker;
