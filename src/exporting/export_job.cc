@@ -246,7 +246,21 @@ Outcome ExportJob::failed(const Failure& failure) const {
                                     : " All attempts are used up.";
       break;
   }
+  if (!outcome.lost) log_failure(finish);
   return outcome;
+}
+
+// One line for the operator, with the words that the user reads.
+void ExportJob::log_failure(const store::Finish& finish) const {
+  base::log(base::LogLevel::kWarn, "export.failed",
+            {{"taskId", task_.execution.id},
+             {"dispatchVersion", task_.execution.version},
+             {"type", task_.type},
+             {"tenantId", task_.tenant_id},
+             {"attempt", static_cast<std::int64_t>(task_.attempt)},
+             {"outcome", core::to_string(finish.event)},
+             {"failureClass", core::to_string(finish.failure_class)},
+             {"message", finish.failure_message}});
 }
 
 Outcome ExportJob::stop_outcome() const {

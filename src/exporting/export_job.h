@@ -44,6 +44,7 @@ class ExportJob {
   [[nodiscard]] Problem stop_problem() const;
   [[nodiscard]] Failure writer_failure(const base::Error& error) const;
   void drop_output();
+  void log_failure(const store::Finish& finish) const;
   void warn_about_cells() const;
 
   [[nodiscard]] dispatch::Outcome success();

@@ -48,7 +48,8 @@ base::Status SqlStore::migrate() {
     if (present > newest) {
       throw Abort{base::conflict("SCHEMA_TOO_NEW",
                                  "the database has schema version " + std::to_string(present) +
-                                     ", this program knows " + std::to_string(newest))};
+                                     ", which is newer than this program (it knows " +
+                                     std::to_string(newest) + "); use a newer Waybill")};
     }
     if (present == newest) return;
     session.run("schema_table");

@@ -143,7 +143,10 @@ def test_cursor_cycle_of_two_is_found(site, provider):
         return "B" if body["cursor"] in (None, "A") else "A"
 
     def answer(handler, page, body):
-        Provider.send(handler, 200, provider.page_body(dict(body, cursor="0"), nextCursor=cycle(body), hasMore=True))
+        proper = dict(body, cursor=str(page * 100))
+        Provider.send(handler, 200, provider.page_body(proper, nextCursor=cycle(body), hasMore=True))
+        with provider.lock:
+            provider.pages_seen[(body["taskId"], body["dispatchVersion"])] = page + 1
 
     provider.script["*"] = answer
     detail, message = fails(site(max_attempts=1).start(), provider)
