@@ -46,6 +46,13 @@ std::vector<core::Pick> plan(std::vector<core::Head> heads, core::OrderState& or
     std::erase_if(heads, [](const core::Head& h) { return h.waiting == 0; });
   }
   if (free.shared > 0) add_picks(picks, core::plan_picks(heads, order, free.shared));
+  // One statement takes a batch; what is cut here comes with the next step.
+  auto left = static_cast<std::int64_t>(store::kMaxBatch);
+  for (core::Pick& pick : picks) {
+    pick.n = std::min(pick.n, left);
+    left -= pick.n;
+  }
+  std::erase_if(picks, [](const core::Pick& pick) { return pick.n == 0; });
   return picks;
 }
 
@@ -252,11 +259,7 @@ base::Result<std::size_t> Consumer::claim(std::size_t lane, std::vector<core::He
     return std::size_t{0};  // an empty filter would mean every type (I14)
 
   FreeSlots grant = bench_.slots().take_all(lane);
-  FreeSlots asked = grant;
-  asked.shared =
-      std::min(asked.shared, static_cast<int>(store::kMaxBatch) - std::min(asked.reserved, 250));
-  asked.reserved = std::min(asked.reserved, 250);
-  request.picks = plan(heads, lanes_[lane].order, asked);
+  request.picks = plan(heads, lanes_[lane].order, grant);
   if (request.picks.empty()) {
     bench_.slots().give_back(lane, grant);
     return std::size_t{0};

@@ -165,7 +165,7 @@ std::size_t LogCatcher::count(std::string_view part, std::optional<base::LogLeve
 
 // ---- node ----
 
-Node::Node(World& world, std::string name, const NodeOptions& options) : world_(world) {
+Node::Node(World& world, std::string name, const NodeOptions& options) {
   executor_.types = options.types;
   Settings settings;
   settings.owner = make_owner(name, world.random);

@@ -127,7 +127,6 @@ class Node {
     std::size_t role = 0;
     Millis at = 0;
   };
-  World& world_;
   FakeExecutor executor_;
   std::unique_ptr<transport::Transport> transport_;
   std::unique_ptr<Dispatch> dispatch_;
