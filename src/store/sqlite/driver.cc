@@ -4,6 +4,7 @@
 // in this file.
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -101,10 +102,30 @@ const Dialect& SqliteDriver::dialect() const {
 }
 
 std::unique_ptr<soci::session> SqliteDriver::connect(SessionRole role) {
+  check_file();
   std::string quoted = "db=\"" + options_.path + "\"";
   auto session = std::make_unique<soci::session>(soci::sqlite3, quoted);
   on_connect(*session, role);
+  check_file();
   return session;
+}
+
+// Under an open connection a removed file goes on taking commits, which nobody will ever read; and
+// a new connection would make an empty one in its place. Both would lose acknowledged tasks.
+void SqliteDriver::check_file() {
+  if (capabilities_.one_session) return;
+  struct stat now {};
+  const bool present = ::stat(options_.path.c_str(), &now) == 0;
+  const std::pair<std::uint64_t, std::uint64_t> identity{now.st_dev, now.st_ino};
+  const std::lock_guard lock(mutex_);
+  if (file_ == std::pair<std::uint64_t, std::uint64_t>{0, 0}) {
+    if (present) file_ = identity;
+    return;
+  }
+  if (present && identity == file_) return;
+  throw SqlFault(FaultKind::kAway, "the database file " + options_.path + " was " +
+                                       (present ? "replaced" : "removed") +
+                                       " while in use; restore it and restart");
 }
 
 void SqliteDriver::on_connect(soci::session& session, SessionRole role) {
@@ -127,7 +148,10 @@ void SqliteDriver::on_connect(soci::session& session, SessionRole role) {
 
 // IMMEDIATE: a transaction that reads first and then finds the write lock taken could never be
 // retried in place.
-void SqliteDriver::begin(soci::session& session) { execute(session, "BEGIN IMMEDIATE"); }
+void SqliteDriver::begin(soci::session& session) {
+  check_file();
+  execute(session, "BEGIN IMMEDIATE");
+}
 void SqliteDriver::commit(soci::session& session) { execute(session, "COMMIT"); }
 
 void SqliteDriver::rollback(soci::session& session) noexcept {
@@ -142,8 +166,10 @@ SqlFault SqliteDriver::classify(const std::exception& error, bool in_commit) con
   const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
   if (sqlite == nullptr) return SqlFault(FaultKind::kFatal, error.what());
   FaultKind kind = kind_of(sqlite->result());
-  // The log may hold the commit although writing or syncing it reported an error.
-  if (in_commit && kind == FaultKind::kAway) kind = FaultKind::kUnknown;
+  // The log may hold the commit although syncing it reported an error. A full disk is no such case:
+  // the frame that carries the commit was not written.
+  const bool written_perhaps = (sqlite->result() & 0xff) != SQLITE_FULL;
+  if (in_commit && kind == FaultKind::kAway && written_perhaps) kind = FaultKind::kUnknown;
   return SqlFault(kind, sqlite->what());
 }
 

@@ -1,8 +1,10 @@
 #ifndef WAYBILL_STORE_SQLITE_DRIVER_H_
 #define WAYBILL_STORE_SQLITE_DRIVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "store/driver.h"
 #include "store/sqlite/open.h"
@@ -29,10 +31,14 @@ class SqliteDriver final : public Driver {
 
  private:
   void on_connect(soci::session& session, SessionRole role);
+  // Throws when the file was removed or replaced since the first connection.
+  void check_file();
 
   const SqliteOptions options_;
   base::Clock& clock_;
   Capabilities capabilities_;
+  std::mutex mutex_;
+  std::pair<std::uint64_t, std::uint64_t> file_{0, 0};  // device and inode; guarded by mutex_
 };
 
 }  // namespace waybill::store

@@ -37,6 +37,29 @@ NewTask action() {
   return task;
 }
 
+TEST_F(OpenSqlite, RefusesToWriteIntoAFileThatIsGoneOrAnother) {
+  auto opened = open_sqlite({.path = path()}, seams_);
+  ASSERT_TRUE(opened.ok());
+  Store& store = **opened;
+  ASSERT_TRUE(store.migrate().ok());
+  ASSERT_TRUE(store.create_task(action()).ok());
+  std::filesystem::rename(path(), path() + ".away");
+  for (int i = 0; i < 3; ++i) {
+    auto lost = store.create_task(action());
+    ASSERT_FALSE(lost.ok()) << "acknowledged into a file that nobody will find again";
+    EXPECT_EQ(lost.error().category, base::ErrorCategory::kUnavailable);
+    EXPECT_NE(lost.error().message.find("was removed"), std::string::npos) << lost.error().message;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path())) << "no empty database in its place";
+  std::filesystem::copy(path() + ".away", path());
+  auto replaced = store.create_task(action());
+  ASSERT_FALSE(replaced.ok());
+  EXPECT_NE(replaced.error().message.find("was replaced"), std::string::npos);
+  std::filesystem::remove(path());
+  std::filesystem::rename(path() + ".away", path());
+  EXPECT_TRUE(store.create_task(action()).ok()) << "the very file again";
+}
+
 TEST_F(OpenSqlite, RunsALifeFromCreateToSuccess) {
   for (const std::string& where : {std::string(":memory:"), path()}) {
     auto opened = open_sqlite({.path = where}, seams_);
