@@ -223,8 +223,8 @@ TEST_F(HttpClientLimits, HeadersAreLimited) {
   EXPECT_EQ(failure().field, "headers");
   server_.enqueue(Reply::nothing().send(std::string(kEndless) + "2\r\n{}\r\n0\r\n").repeat(line));
   error = failure();
-  EXPECT_TRUE(error.category == ErrorCategory::kLimit ||
-              error.category == ErrorCategory::kUnavailable);
+  EXPECT_EQ(error.category, ErrorCategory::kLimit) << error.message;
+  EXPECT_EQ(error.field, "headers") << error.message;
   expect_recovery();
 }
 

@@ -157,6 +157,8 @@ TEST(Message, LocatorNeedsAllFourProperties) {
 TEST(Message, SurvivesMutations) {
   const EncodedMessage encoded = build_message(sample());
   base::SeededRandom random(11);
+  int accepted = 0;
+  int refused = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string payload = encoded.payload;
     for (std::uint64_t i = 0; i <= random.next() % 3; ++i) {
@@ -174,10 +176,13 @@ TEST(Message, SurvivesMutations) {
       if (payload.empty()) break;
     }
     const auto parsed = parse_message(payload, encoded.properties);
+    ++(parsed.ok() ? accepted : refused);
     if (parsed.ok()) {
       EXPECT_EQ(parsed->execution, sample().execution);
     }
   }
+  EXPECT_GT(accepted, 0) << "a parser that refuses everything proves nothing";
+  EXPECT_GT(refused, 0) << "a parser that accepts everything proves nothing";
 }
 
 }  // namespace
