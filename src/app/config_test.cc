@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <vector>
 
 namespace waybill::app {
 namespace {
@@ -224,14 +225,31 @@ TEST(Environment, WrongValuesNameTheVariable) {
 TEST(Load, HostileFilesGiveProblemsOnly) {
   ConfigSources sources;
   sources.file_name = "w.yaml";
-  for (std::string text :
-       {std::string(2u << 20, 'x'), std::string(100'000, '['), std::string("\xff\xfe\x00", 3),
-        std::string("a: &a [*a]"), std::string("<<: {x: 1}"), std::string("- 1\n"),
-        std::string("? [a]\n: b")}) {
-    sources.file_text = std::move(text);
+  struct Hostile {
+    std::string text;
+    const char* refusal;
+  };
+  const std::vector<Hostile> files = {
+      {std::string(2u << 20, 'x'), "w.yaml: is larger than 1048576 bytes"},
+      {std::string(100'000, '['), "w.yaml: is not valid YAML: line 1, column 1: bad file"},
+      {std::string("\xff\xfe\x00", 3), "database.url: is required"},
+      // An anchor that holds itself must end at the first level, wherever it stands.
+      {"a: &a [*a]", "w.yaml:1: a: unknown key"},
+      {"server: &a {server: *a}", "w.yaml:1: server.server: unknown key"},
+      {"dispatch:\n  retry_backoff_seconds: &a [*a]",
+       "dispatch.retry_backoff_seconds: must be a list of single values"},
+      {"server: *nowhere", "w.yaml: is not valid YAML: line 1, column 9: "},
+      // A merge key is a key like any other: unknown, at the root and in a section.
+      {"<<: {x: 1}", "w.yaml:1: <<: unknown key"},
+      {"server:\n  <<: {listen: 127.0.0.1:1}", "w.yaml:2: server.<<: unknown key"},
+      {"- 1\n", "must be a section with keys"},
+      {"? [a]\n: b", "has a key that is not a word"}};
+  for (const Hostile& hostile : files) {
+    sources.file_text = hostile.text;
     const LoadedConfig loaded = load_config(sources);
     EXPECT_FALSE(loaded.config);
-    EXPECT_FALSE(loaded.problems.empty());
+    EXPECT_NE(problems(loaded).find(hostile.refusal), std::string::npos)
+        << hostile.text.substr(0, 20) << ": " << problems(loaded);
   }
 }
 
