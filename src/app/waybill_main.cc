@@ -17,19 +17,8 @@
 namespace waybill::app {
 namespace {
 
-int run(const std::vector<std::string>& words) {
-  const cli::Parsed parsed = cli::parse_arguments(words);
-  if (!parsed.arguments) {
-    if (parsed.exit_code == cli::kDone) {
-      cli::Console::standard(false).result(parsed.text);
-    } else {
-      cli::Console::standard(false).error(parsed.text);
-    }
-    return parsed.exit_code;
-  }
-  const cli::Arguments& arguments = *parsed.arguments;
+int run_command(const cli::Arguments& arguments, cli::Console& console) {
   const cli::Environment environment = cli::process_environment();
-  cli::Console console = cli::Console::standard(arguments.no_color);
   switch (arguments.command) {
     case cli::Command::kDemo:
       return demo::run_demo(arguments, environment, console);
@@ -46,6 +35,19 @@ int run(const std::vector<std::string>& words) {
     default:
       return cli::run_export_command(arguments, environment, console);
   }
+}
+
+int run(const std::vector<std::string>& words) {
+  const cli::Parsed parsed = cli::parse_arguments(words);
+  cli::Console console =
+      cli::Console::standard(parsed.arguments.has_value() && parsed.arguments->no_color);
+  if (parsed.arguments) return console.ended(run_command(*parsed.arguments, console));
+  if (parsed.exit_code == cli::kDone) {
+    console.result(parsed.text);
+  } else {
+    console.error(parsed.text);
+  }
+  return console.ended(parsed.exit_code);
 }
 
 }  // namespace

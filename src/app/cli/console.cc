@@ -3,7 +3,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+
+#include "app/cli/exit_code.h"
 
 namespace waybill::app::cli {
 
@@ -14,8 +18,18 @@ Console Console::standard(bool no_color) {
 
 void Console::result(std::string_view text) {
   clear_bar();
-  std::fwrite(text.data(), 1, text.size(), out_);
-  std::fflush(out_);
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), out_) == text.size();
+  if ((std::fflush(out_) != 0 || !written) && output_error_ == 0) {
+    output_error_ = errno != 0 ? errno : EIO;
+  }
+}
+
+int Console::ended(int exit_code) {
+  // A reader that has seen enough (head) is no failure.
+  if (output_error_ == 0 || output_error_ == EPIPE) return exit_code;
+  error(std::string("cannot write the output: ") + std::strerror(output_error_));
+  return exit_code == kDone ? static_cast<int>(kLocalFile) : exit_code;
 }
 
 void Console::result_line(std::string_view text) { result(std::string(text) + "\n"); }
@@ -48,8 +62,7 @@ void Console::clear_bar() {
 std::size_t Console::columns() const {
   constexpr std::size_t kUsual = 100;
   winsize size{};
-  return ::ioctl(::fileno(err_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col - 1u
-                                                                            : kUsual;
+  return ::ioctl(::fileno(err_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 }  // namespace waybill::app::cli

@@ -219,14 +219,38 @@ std::string progress_text(const TaskView& task) {
   return out;
 }
 
-std::string progress_bar(const TaskView& task, std::size_t columns, bool color) {
-  constexpr std::size_t kBar = 24;
-  const auto filled = static_cast<std::size_t>(share_done(task) * kBar);
+namespace {
+
+// The progress on at most `room` columns: whole parts of it, else whole words, else what fits.
+std::string fitted(const TaskView& task, std::size_t room) {
   std::string text = progress_text(task);
-  const std::size_t room = columns > kBar + 5 ? columns - kBar - 5 : 0;
-  while (display_width(text) > room && !text.empty()) {
+  const auto shorten = [&](std::string_view separator) {
+    while (display_width(text) > room) {
+      const std::size_t at = text.rfind(separator);
+      if (at == std::string::npos) return;
+      text.resize(at);
+    }
+  };
+  const std::size_t whole_width = display_width(text);
+  if (task.status == "RUNNING") shorten(", ");
+  shorten(" ");
+  if (display_width(text) < whole_width && text.ends_with(':')) text.pop_back();
+  while (display_width(text) > room) {
     text = std::string(base::utf8_prefix(text, base::utf8_length(text) - 1));
   }
+  return text;
+}
+
+}  // namespace
+
+std::string progress_bar(const TaskView& task, std::size_t columns, bool color) {
+  constexpr std::size_t kBar = 24;
+  constexpr std::size_t kAround = 3;       // two brackets and a blank
+  constexpr std::size_t kBarColumns = 40;  // a narrower terminal shows the text alone
+  const std::size_t usable = columns > 0 ? columns - 1 : 0;  // a full line would wrap
+  if (columns < kBarColumns) return fitted(task, usable);
+  const auto filled = static_cast<std::size_t>(share_done(task) * kBar);
+  const std::string text = fitted(task, usable - kBar - kAround);
   const std::string done(filled, '#');
   const std::string rest(kBar - filled, '-');
   return color ? fmt::format("[\x1b[32m{}\x1b[2m{}\x1b[0m] {}", done, rest, text)

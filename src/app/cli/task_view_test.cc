@@ -62,11 +62,34 @@ TEST(Text, Progress) {
 }
 
 TEST(Text, BarFitsTheTerminal) {
-  for (std::size_t columns : {10u, 40u, 80u, 200u}) {
-    const std::string bar = progress_bar(running(86'000, 200'000), columns, false);
-    EXPECT_LE(bar.size(), std::max<std::size_t>(columns, 27));
-    EXPECT_EQ(bar.substr(0, 26), "[##########--------------]");
+  TaskView waiting = running(0, 0);
+  waiting.status = "PENDING";
+  waiting.waiting_message = "an-endless-word-of-a-provider, " + std::string(500, 'x');
+  for (std::size_t columns = 10; columns <= 200; ++columns) {
+    EXPECT_LT(progress_bar(running(86'000, 200'000), columns, false).size(), columns);
+    EXPECT_LT(progress_bar(waiting, columns, false).size(), columns);
   }
+  const auto bar = [](std::size_t columns) {
+    return progress_bar(running(86'000, 200'000), columns, false);
+  };
+  EXPECT_EQ(bar(200),
+            "[##########--------------] 43 %, 86,000 of 200,000 rows, 52,000 rows/s, 2 s left");
+  EXPECT_EQ(bar(80), "[##########--------------] 43 %, 86,000 of 200,000 rows, 52,000 rows/s");
+  EXPECT_EQ(bar(60), "[##########--------------] 43 %, 86,000 of 200,000 rows");
+  EXPECT_EQ(bar(40), "[##########--------------] 43 %");
+  EXPECT_EQ(bar(39), "43 %, 86,000 of 200,000 rows");
+  EXPECT_EQ(bar(10), "43 %");
+  EXPECT_EQ(progress_bar(waiting, 20, false), "PENDING");
+}
+
+TEST(Text, BarCountsWideCharacters) {
+  TaskView waiting = running(0, 0);
+  waiting.status = "PENDING";
+  waiting.waiting_message = "客户列表客户列表客户列表";  // two columns each
+  // 27 + 9 + 24 columns.
+  EXPECT_EQ(progress_bar(waiting, 61, false),
+            "[------------------------] PENDING: 客户列表客户列表客户列表");
+  EXPECT_EQ(progress_bar(waiting, 60, false), "[------------------------] PENDING");
 }
 
 TEST(Text, TableAlignsWideCharacters) {
