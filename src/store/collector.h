@@ -10,10 +10,11 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "store/signal.h"
 
 namespace waybill::store {
 
@@ -30,12 +31,12 @@ class Collector {
     {
       const std::lock_guard lock(mutex_);
       queue_.push_back(&mine);
-      if (!busy_) mine.woken.release();  // nobody leads: this thread does
+      if (!busy_) mine.woken.raise();  // nobody leads: this thread does
       busy_ = true;
     }
     // Woken once: with an answer, or as the first of the queue to lead the next batch. Each waits
     // on its own word, so a batch of 64 does not wake 64 threads into one lock.
-    mine.woken.acquire();
+    mine.woken.wait();
     if (!mine.answer) lead();
     return *std::move(mine.answer);
   }
@@ -44,7 +45,7 @@ class Collector {
   struct Waiting {
     const Request* request;
     std::optional<Answer> answer;
-    std::binary_semaphore woken{0};
+    Signal woken{};
   };
 
   // Runs one batch. Its first element is this thread's own.
@@ -64,11 +65,11 @@ class Collector {
     {
       const std::lock_guard lock(mutex_);
       busy_ = !queue_.empty();
-      if (busy_) queue_.front()->woken.release();
+      if (busy_) queue_.front()->woken.raise();
     }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i]->answer.emplace(std::move(answers[i]));
-      if (i > 0) batch[i]->woken.release();
+      if (i > 0) batch[i]->woken.raise();
     }
   }
 

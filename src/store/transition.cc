@@ -46,6 +46,18 @@ void count_end(JobDelta& delta, TaskStatus status, std::int64_t by) {
   if (status == TaskStatus::kCancelled) delta.cancelled += by;
 }
 
+// Only an execution that took place is worth a line of history. One that a person starts again had
+// ended before, with the reason that its row still has.
+void add_attempt(JsonRows& rows, const Transition& t) {
+  const LockedTask& task = t.task;
+  if (!task.started_at) return;
+  const bool ended_before = core::is_ended(task.facts.status);
+  rows.add(task.id, task.version, task.started_at,
+           ended_before ? task.completed_at.value_or(task.now) : task.now, task.owner,
+           core::to_string(ended_before ? core::Event::kFail : t.event),
+           ended_before ? task.failure_message : t.change.failure_message);
+}
+
 void add_change(JsonRows& rows, const Transition& t) {
   const LockedTask& task = t.task;
   const core::Change& change = t.change;
@@ -149,6 +161,8 @@ std::vector<LockedTask> Transitions::lock_tasks(Session& session, std::span<cons
     t.job_id = rows.optional(20);
     t.started_at = rows.optional(21);
     t.now = rows.integer(23);
+    t.failure_message = rows.text(24);
+    t.completed_at = rows.optional(25);
   }
   return tasks;
 }
@@ -187,11 +201,7 @@ void Transitions::write(Session& session, std::vector<Transition>& changes,
   JobDeltas jobs;
   for (const Transition& t : changes) {
     const LockedTask& task = t.task;
-    // Only an execution that took place is worth a line of history.
-    if (t.change.archive_attempt && task.started_at) {
-      attempts.add(task.id, task.version, task.started_at, task.now, task.owner,
-                   core::to_string(t.event), t.change.failure_message);
-    }
+    if (t.change.archive_attempt) add_attempt(attempts, t);
     if (t.change.delete_command) old_commands.push_back({task.id, task.version});
     if (t.change.make_command) {
       new_commands.push_back(task.id);

@@ -46,6 +46,8 @@ struct LockedTask {
   std::optional<std::int64_t> serial_seq;
   std::optional<std::int64_t> job_id;
   std::optional<Millis> started_at;
+  std::string failure_message;
+  std::optional<Millis> completed_at;
   Millis now = 0;  // the database's, of the locking statement
 
   [[nodiscard]] SerialKey slot() const { return {tenant_id, lane, serial_key.value_or("")}; }

@@ -44,10 +44,10 @@ base::Status Writer::submit(Job& job, Urgency urgency) {
   {
     const std::lock_guard lock(mutex_);
     (urgency == Urgency::kUrgent ? urgent_ : normal_).push_back(&job);
-    if (!busy_) job.woken.release();
+    if (!busy_) job.woken.raise();
     busy_ = true;
   }
-  job.woken.acquire();
+  job.woken.wait();
   if (!job.done) lead(job);
   return std::move(job.result);
 }
@@ -63,12 +63,12 @@ void Writer::lead(Job& own) {
     run_group(group);
     for (Job* job : group) {
       job->done = true;
-      if (job != &own) job->woken.release();
+      if (job != &own) job->woken.raise();
     }
   }
   const std::lock_guard lock(mutex_);
   busy_ = !urgent_.empty() || !normal_.empty();
-  if (busy_) (urgent_.empty() ? normal_ : urgent_).front()->woken.release();
+  if (busy_) (urgent_.empty() ? normal_ : urgent_).front()->woken.raise();
 }
 
 // A renewal does not wait for the batches behind it, and a read has no transaction to share.

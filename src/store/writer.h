@@ -9,13 +9,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <semaphore>
+
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "store/session.h"
+#include "store/signal.h"
 
 namespace waybill::store {
 
@@ -55,7 +56,7 @@ class Writer {
     bool in_transaction = true;
     base::Status result{};
     bool done = false;
-    std::binary_semaphore woken{0};  // once: done, or to lead
+    Signal woken{};  // once: done, or to lead
   };
   base::Status submit(Job& job, Urgency urgency);
   void lead(Job& own);

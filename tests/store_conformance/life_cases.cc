@@ -247,7 +247,10 @@ TEST_P(StoreConformance, RetriesKeepHistoryAndEndWithTheirLastAttempt) {
   EXPECT_EQ(again.status, TaskStatus::kPending);
   EXPECT_EQ(again.attempt_count, 0);
   EXPECT_EQ(again.failure_message, "");
-  EXPECT_EQ(store().attempts(id)->size(), 3U);
+  const auto longer = store().attempts(id);
+  ASSERT_EQ(longer->size(), 3U);
+  EXPECT_EQ((*longer)[2].outcome, "fail");
+  EXPECT_EQ((*longer)[2].failure_message, "the service is away");
   EXPECT_EQ(store().retry(id, everybody()).error().code, "NOT_FAILED");
   expect_invariants();
 }
@@ -271,6 +274,9 @@ TEST_P(StoreConformance, AZombieIsFencedEverywhere) {
   const Execution old = claim_one("export");
   clock().advance(kLease);
   ASSERT_EQ(store().recover_expired_leases(10, 0)->size(), 1U);
+  const Progress revived{.execution = old, .processed_rows = 800, .total_rows = {}};
+  ASSERT_STORED(store().save_progress(kOwner, std::span(&revived, 1)));
+  EXPECT_EQ(store().load_export(old.id)->processed_rows, 0) << "also before the next one begins";
   const auto again = claim(1, "export", "host-2");
   ASSERT_EQ(again.size(), 1U);
   for (const Event event :

@@ -26,12 +26,12 @@ WHERE export_task.task_id = r.id;
 
 -- name: task_lock
 -- in:   ids text
--- out:  id int, kind int, type text, lane text, level int, tenant text, app text, requester text, status int, version int, attempts int, max_attempts int, duration int, due_at int, owner text, lease_until int, deadline int, cancel int, skey text, seq int, job int, started_at int, holder int, now int
+-- out:  id int, kind int, type text, lane text, level int, tenant text, app text, requester text, status int, version int, attempts int, max_attempts int, duration int, due_at int, owner text, lease_until int, deadline int, cancel int, skey text, seq int, job int, started_at int, holder int, now int, fmessage text, completed_at int
 SELECT t.id, t.kind, t.type, t.lane, t.priority, t.tenant_id, t.app_code, t.requested_by, t.status, t.dispatch_version,
        t.attempt_count, t.max_attempts, t.max_duration_ms, t.due_at, t.lease_owner, t.lease_until, t.execution_deadline_at,
        t.cancel_requested, t.serial_key, t.serial_seq, t.job_id, t.started_at,
        (SELECT s.holder_task_id FROM serial_slot s WHERE s.tenant_id = t.tenant_id AND s.lane = t.lane AND s.skey = t.serial_key),
-       (SELECT waybill_now())
+       (SELECT waybill_now()), t.failure_message, t.completed_at
 FROM task t WHERE t.id IN @list(ids int) ORDER BY t.id @lock;
 
 -- Values are computed from the locked rows by core::decide; here they are only written.
@@ -64,9 +64,10 @@ SELECT task_id, dispatch_version, instance, outcome FROM attempt WHERE task_id I
 -- out:  id int, okey text, storage text
 SELECT task_id, object_key, storage_id FROM export_task WHERE task_id IN @list(ids int) AND object_key IS NOT NULL;
 
+-- Progress belongs to the new version from here on: a zombie's changes nothing.
 -- name: export_reset
 -- in:   ids text
-UPDATE export_task SET processed_rows = 0, total_rows = NULL, object_key = NULL, storage_id = NULL, file_name = NULL,
+UPDATE export_task SET dispatch_version = (SELECT t.dispatch_version FROM task t WHERE t.id = export_task.task_id), processed_rows = 0, total_rows = NULL, object_key = NULL, storage_id = NULL, file_name = NULL,
   content_type = NULL, size_bytes = 0, sha256 = NULL, receipt_json = NULL, expires_at = NULL
 WHERE task_id IN @list(ids int);
 
