@@ -341,8 +341,7 @@ void Node::shutdown(const std::atomic<bool>* hurry) {
   if (impl_->stopped) return;
   impl_->stopped = true;
   impl_->ready = false;
-  const bool hurried = hurry != nullptr && hurry->load();
-  if (impl_->api_server) impl_->api_server->stop(hurried ? 0 : kRequestGraceMs);
+  if (impl_->api_server) impl_->api_server->stop(kRequestGraceMs, hurry);
   if (impl_->dispatch && impl_->started) impl_->dispatch->shutdown(hurry);
   impl_->stop_loops();
   if (impl_->management_server) impl_->management_server->stop(0);

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -30,6 +31,7 @@ constexpr base::Millis kAcceptLogEveryMs =
 // After the grace a handler may still be inside a blocking call; it is waited for in steps of this
 // length.
 constexpr base::Millis kKillStepMs = 50;
+constexpr base::Millis kHurryCheckMs = 50;  // between two looks whether the grace is to end early
 
 std::string address_text(const tcp::socket& socket) {
   error_code error;
@@ -90,7 +92,8 @@ class AsioServer final : public Server {
 
   [[nodiscard]] std::uint16_t port() const override { return port_; }
 
-  void stop(base::Millis grace_ms) override {
+  using Server::stop;
+  void stop(base::Millis grace_ms, const std::atomic<bool>* hurry) override {
     const std::lock_guard lock(stop_mutex_);
     if (stopped_) return;
     stopped_ = true;
@@ -102,7 +105,7 @@ class AsioServer final : public Server {
     });
     if (!io_threads_.empty()) {
       for (const auto& connection : core_.table.all()) connection->stop();
-      if (!core_.table.wait_empty(grace_ms)) end_connections();
+      if (!drained(grace_ms, hurry)) end_connections();
     }
     if (core_.pool) core_.pool->stop();
     work_.reset();
@@ -110,6 +113,15 @@ class AsioServer final : public Server {
   }
 
  private:
+  // Whether the connections ended by themselves within the grace.
+  bool drained(base::Millis grace_ms, const std::atomic<bool>* hurry) {
+    for (base::Millis left = grace_ms; left > 0; left -= kHurryCheckMs) {
+      if (hurry != nullptr && hurry->load()) break;
+      if (core_.table.wait_empty(std::min(left, kHurryCheckMs))) return true;
+    }
+    return core_.table.wait_empty(0);
+  }
+
   void end_connections() {
     core_.killed = true;
     do {

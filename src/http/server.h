@@ -5,6 +5,7 @@
 #ifndef WAYBILL_HTTP_SERVER_H_
 #define WAYBILL_HTTP_SERVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -119,8 +120,9 @@ class Server {
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   // Stops accepting, ends event streams, waits up to `grace_ms` for requests in flight, closes.
-  // Idempotent.
-  virtual void stop(base::Millis grace_ms) = 0;
+  // `hurry` may end that wait: it is read all the time, and may be null. Idempotent.
+  virtual void stop(base::Millis grace_ms, const std::atomic<bool>* hurry) = 0;
+  void stop(base::Millis grace_ms) { stop(grace_ms, nullptr); }
 };
 
 }  // namespace waybill::http

@@ -605,6 +605,18 @@ TEST_F(ServerTest, StopCutsATransferWhenTheGraceIsOver) {
   EXPECT_LT(c.read_to_end().size(), 100'000'000u);
 }
 
+TEST_F(ServerTest, AHurryEndsTheGrace) {
+  start();
+  RawClient c(server_->port(), 4'096);
+  c.send("GET /file/100000000 HTTP/1.1\r\nHost: t\r\n\r\n");
+  c.receive(1);
+  std::atomic<bool> hurry{false};
+  std::thread stopper([&] { server_->stop(3'600'000, &hurry); });
+  hurry = true;
+  stopper.join();
+  EXPECT_LT(c.read_to_end().size(), 100'000'000u);
+}
+
 TEST_F(ServerTest, APortInUseIsAnError) {
   start();
   ServerOptions options;
