@@ -1,8 +1,9 @@
 #include "base/text.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 
 namespace waybill::base {
 namespace {
@@ -73,26 +74,49 @@ std::string_view utf8_prefix(std::string_view text, std::size_t characters) {
   return text.substr(0, at);
 }
 
+namespace {
+
+// Characters that would start a line, or change the order in which a line is shown, so that a text
+// could look like another one (bidirectional controls).
+bool must_be_named(std::uint32_t code) {
+  return code == 0x85 || code == 0x2028 || code == 0x2029 || code == 0x61C || code == 0x200E ||
+         code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+// REQUIRES: `character` is one well-formed sequence.
+std::uint32_t code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  std::uint32_t code = character.size() == 1 ? lead : lead & (0xFFu >> (character.size() + 1));
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return code;
+}
+
+// How the one character, or the one ill-formed byte (`well_formed` false), is shown.
+std::string shown(std::string_view character, bool well_formed) {
+  if (!well_formed) return "\xEF\xBF\xBD";
+  const std::uint32_t code = code_point(character);
+  if (code < 0x20 || code == 0x7F) return fmt::format("\\x{:02x}", code);
+  return must_be_named(code) ? fmt::format("\\u{{{:x}}}", code) : std::string(character);
+}
+
+}  // namespace
+
 std::string printable(std::string_view text, std::size_t characters) {
+  constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
   std::string out;
-  for (std::size_t shown = 0; !text.empty(); ++shown) {
-    if (shown == characters) {
-      out += "\xE2\x80\xA6";
-      break;
-    }
+  std::size_t count = 0, cut_at = 0;  // cut_at: bytes of `out` that leave room for the ellipsis
+  while (!text.empty()) {
     const std::size_t n = utf8_sequence(text);
-    const auto lead = static_cast<unsigned char>(text[0]);
-    if (n == 0) {
-      out += "\xEF\xBF\xBD";
-    } else if (n == 1 && (lead < 0x20 || lead == 0x7F)) {
-      out += fmt::format("\\x{:02x}", lead);
-    } else if (const std::string_view c = text.substr(0, n);
-               c == "\xE2\x80\xA8" || c == "\xE2\x80\xA9" || c == "\xC2\x85") {
-      out += c == "\xC2\x85" ? "\\u{85}" : (c == "\xE2\x80\xA8" ? "\\u{2028}" : "\\u{2029}");
-    } else {
-      out += text.substr(0, n);
+    const std::string one = shown(text.substr(0, std::max<std::size_t>(n, 1)), n > 0);
+    count += utf8_length(one);
+    if (count > characters) {
+      out.resize(cut_at);
+      return characters == 0 ? out : out.append(kEllipsis);
     }
-    text.remove_prefix(n == 0 ? 1 : n);
+    out += one;
+    if (count < characters) cut_at = out.size();
+    text.remove_prefix(std::max<std::size_t>(n, 1));
   }
   return out;
 }

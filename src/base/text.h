@@ -29,9 +29,9 @@ std::size_t utf8_length(std::string_view text);
 // character each.
 std::string_view utf8_prefix(std::string_view text, std::size_t characters);
 
-// One printable line of at most `characters` characters: control characters and line separators
-// become \xNN or
-// \u{NNNN}, ill-formed bytes U+FFFD, and a cut text ends with an ellipsis.
+// One printable line of at most `characters` characters: control characters, line separators and
+// bidirectional controls become \xNN or \u{NNNN}, ill-formed bytes U+FFFD, and a cut text ends with
+// an ellipsis, which counts. No escape is cut in two.
 std::string printable(std::string_view text, std::size_t characters = 1000);
 
 // Without ASCII blanks and line ends at both sides.

@@ -42,10 +42,26 @@ TEST(TextTest, RepairsAndCutsByCharacters) {
 TEST(TextTest, PrintableIsOneSafeLine) {
   EXPECT_EQ(printable("a\r\nb\x1b[31m"), "a\\x0d\\x0ab\\x1b[31m");
   EXPECT_EQ(printable("x\u2028y\u0085z"), "x\\u{2028}y\\u{85}z");
-  EXPECT_EQ(printable("abcdef", 3), "abc…");
+  EXPECT_EQ(printable("abcdef", 3), "ab…");
+  EXPECT_EQ(printable("abc", 0), "");
+  EXPECT_EQ(printable("abc", 1), "…");
+  EXPECT_EQ(printable("a\n", 5), "a\\x0a");
+  EXPECT_EQ(printable("a\nb", 5), "a…") << "no half of an escape";
+  EXPECT_EQ(printable("图图图", 2), "图…");
   EXPECT_EQ(printable("abc", 3), "abc");
   EXPECT_EQ(printable("\xff"), "\uFFFD");
   EXPECT_EQ(printable("a\0b"s), "a\\x00b");
+}
+
+TEST(TextTest, PrintableNamesWhatReordersALine) {
+  EXPECT_EQ(printable("a\u202Eb"), "a\\u{202e}b");
+  for (const char* text : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D",
+                           "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    EXPECT_TRUE(printable(text).starts_with("\\u{")) << text;
+  }
+  for (const char* text : {"\u200D", "\u2010", "\u202F", "\u2065", "שלום", "👩\u200D🔬"}) {
+    EXPECT_EQ(printable(text), text);
+  }
 }
 
 TEST(TextTest, ParsesWholeNumbersOnly) {
