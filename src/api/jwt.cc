@@ -85,13 +85,13 @@ class JwtAuthenticator final : public Authenticator {
   base::Result<Identity> authenticate(const http::Request& request) override {
     const std::string_view header = request.header("authorization");
     constexpr std::string_view kScheme = "bearer ";
-    if (header.empty()) return refused("no bearer token");
+    if (header.empty()) return refused("no token was sent");
     const bool is_bearer =
         header.size() > kScheme.size() &&
         std::equal(kScheme.begin(), kScheme.end(), header.begin(), [](char a, char b) {
           return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
         });
-    if (!is_bearer) return refused("no bearer token");
+    if (!is_bearer) return refused("no token was sent");
     const std::string_view token = base::trim(header.substr(kScheme.size()));
     if (token.size() > kMaxTokenBytes) return refused("the token is too long");
     WAYBILL_ASSIGN(const std::string payload, verify(token));

@@ -145,8 +145,10 @@ base::Result<std::unique_ptr<base::LogSink>> make_log_sink(const LogSinkOptions&
     return std::unique_ptr<base::LogSink>(
         std::make_unique<SpdlogSink>(std::move(sink), options, clock));
   } catch (const std::exception& e) {
-    return base::unavailable("the log file " + options.file +
-                             " cannot be written: " + base::printable(e.what(), 200));
+    base::Error error = base::internal("the log file " + base::printable(options.file, 300) +
+                                       " cannot be written: " + base::printable(e.what(), 200));
+    error.field = kLogFileField;
+    return error;
   }
 }
 

@@ -34,7 +34,10 @@ struct LogSinkOptions {
   base::TimeZone zone;
 };
 
-// Thread-safe. kUnavailable when the file cannot be written.
+// Error::field of a log file that cannot be written.
+inline constexpr std::string_view kLogFileField = "log.file";
+
+// Thread-safe. kInternal with kLogFileField when the file cannot be written.
 base::Result<std::unique_ptr<base::LogSink>> make_log_sink(const LogSinkOptions& options,
                                                            const base::Clock& clock);
 

@@ -8,6 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "app/cli/exit_code.h"
+#include "app/serve.h"
+
 namespace waybill::app {
 namespace {
 
@@ -57,6 +60,11 @@ TEST(LogLine, MasksCredentials) {
   EXPECT_NE(line.find("&b=2"), std::string::npos);
 }
 
+TEST(LogLine, AMissingTokenIsNoCredential) {
+  const std::string line = line_of("refused", {{"message", "no token was sent"}});
+  EXPECT_NE(line.find("no token was sent"), std::string::npos) << line;
+}
+
 TEST(LogLine, TooManyFieldsAreLeftOut) {
   const std::vector<base::LogField> fields(500, base::LogField("k", "v"));
   const std::string line = format_log_line(0, base::TimeZone(), base::LogLevel::kInfo, "e", fields);
@@ -100,10 +108,12 @@ TEST_F(LogFile, OneLinePerRecordFromManyThreads) {
 }
 
 TEST_F(LogFile, AFolderThatIsNotThereIsAnError) {
-  EXPECT_FALSE(
-      make_log_sink({.level = base::LogLevel::kInfo, .file = "/proc/nowhere/log", .zone = {}},
-                    clock_)
-          .ok());
+  for (const char* file : {"/proc/nowhere/log", "/tmp"}) {
+    const auto sink =
+        make_log_sink({.level = base::LogLevel::kInfo, .file = file, .zone = {}}, clock_);
+    ASSERT_FALSE(sink.ok()) << file;
+    EXPECT_EQ(start_exit_code(sink.error()), cli::kLocalFile);
+  }
 }
 
 }  // namespace

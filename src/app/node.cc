@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/database.h"
 #include "app/service_limits.h"
 #include "app/version.h"
 #include "base/json_writer.h"
@@ -19,7 +20,6 @@
 #include "exporting/waiter.h"
 #include "files/directory/directory_files.h"
 #include "http/server.h"
-#include "store/sqlite/open.h"
 
 namespace waybill::app {
 namespace {
@@ -107,11 +107,8 @@ struct Node::Impl {
 base::Status Node::Impl::open_database() {
   const store::Seams seams{
       .database_clock = parts.database_clock, .random = parts.random, .retry = settings.retry};
-  auto opened = store::open_sqlite({.path = settings.database_path, .serving = true}, seams);
-  if (!opened.ok()) return std::move(opened).error();
-  store = std::move(*opened);
-  // One process serves the file, so bringing the schema up to date disturbs nobody.
-  return store->migrate();
+  WAYBILL_ASSIGN(store, app::open_database(settings.database_path, seams));
+  return {};
 }
 
 base::Status Node::Impl::open_files() {

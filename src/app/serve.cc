@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "app/config.h"
+#include "app/database.h"
 #include "app/log_sink.h"
 #include "app/node.h"
 #include "app/settings.h"
 #include "app/signals.h"
 #include "base/text.h"
-#include "store/sqlite/open.h"
 
 namespace waybill::app {
 namespace {
@@ -59,7 +59,10 @@ int fail(cli::Console& console, const base::Error& error) {
 }  // namespace
 
 cli::ExitCode start_exit_code(const base::Error& error) {
-  if (error.field.starts_with("files.directory")) return cli::kLocalFile;
+  for (const std::string_view file :
+       {std::string_view("files.directory"), kDatabaseField, kLogFileField}) {
+    if (error.field.starts_with(file)) return cli::kLocalFile;
+  }
   return error.category == base::ErrorCategory::kInvalid ? cli::kUsage : cli::exit_code_of(error);
 }
 
@@ -71,6 +74,7 @@ int run_serve(const cli::Arguments& arguments, const cli::Environment& environme
   if (!settings.ok()) return fail(console, settings.error());
 
   block_signals();
+  keep_files_private();
   tune_memory();
   base::SystemClock clock;
   base::SystemRandom random;
@@ -98,13 +102,12 @@ int run_migrate(const cli::Arguments& arguments, const cli::Environment& environ
   if (!config) return cli::kUsage;
   const auto settings = make_settings(*config);
   if (!settings.ok()) return fail(console, settings.error());
+  keep_files_private();
   base::SystemClock clock;
   base::SystemRandom random;
   const store::Seams seams{.database_clock = clock, .random = random};
-  const auto store = store::open_sqlite({.path = settings->database_path, .serving = true}, seams);
+  const auto store = open_database(settings->database_path, seams);
   if (!store.ok()) return fail(console, store.error());
-  if (const auto migrated = (*store)->migrate(); !migrated.ok())
-    return fail(console, migrated.error());
   const auto version = (*store)->schema_version();
   if (!version.ok()) return fail(console, version.error());
   console.result_line(arguments.json ? "{\"schemaVersion\":" + std::to_string(*version) + "}"

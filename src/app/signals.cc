@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -36,6 +37,8 @@ void tune_memory() {
   ::mallopt(M_TRIM_THRESHOLD, kTrimBytes);
   ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
 }
+
+void keep_files_private() { ::umask(077); }
 
 Signal wait_signal(base::Millis timeout_ms) {
   const sigset_t set = ours();

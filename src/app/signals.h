@@ -1,4 +1,4 @@
-// Signals and memory of a serving process.
+// Signals, memory and file modes of a serving process.
 
 #ifndef WAYBILL_APP_SIGNALS_H_
 #define WAYBILL_APP_SIGNALS_H_
@@ -17,6 +17,9 @@ void block_signals();
 
 // Few arenas and early returning of memory: a server of this kind gains nothing from more.
 void tune_memory();
+
+// What the process makes from now on - database, exports, logs - is for its own user only.
+void keep_files_private();
 
 enum class Signal : std::uint8_t { kNone, kStop, kReload };
 // The next signal, kNone after `timeout_ms`.

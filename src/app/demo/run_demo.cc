@@ -169,6 +169,7 @@ int run_demo(const cli::Arguments& arguments, const cli::Environment& environmen
     return cli::kUsage;
   }
   block_signals();
+  keep_files_private();
   tune_memory();
   std::error_code ignored;
   const auto absolute = std::filesystem::absolute(folder, ignored);
