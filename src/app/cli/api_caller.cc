@@ -45,7 +45,8 @@ std::variant<std::unique_ptr<ApiCaller>, Failure> ApiCaller::make(Endpoint endpo
                                                                   std::function<bool()> stop) {
   client::AllowList allow;
   if (const auto allowed = allow.allow(endpoint.url); !allowed.ok()) {
-    return Failure{kUsage, "the server address " + base::printable(endpoint.url, 200) +
+    return Failure{kUsage, "the server address " +
+                               base::printable(without_password(endpoint.url), 200) +
                                " is not one: " + allowed.error().message};
   }
   auto http = client::make_http_client(std::move(allow));
@@ -73,7 +74,7 @@ Failure ApiCaller::failure_of(const base::Error& error) const {
   Failure failure{exit_code_of(error), base::printable(error.message, kShownMessage),
                   base::is_transient(error.category)};
   if (failure.exit_code == kUnreachable) {
-    failure.message = "cannot reach " + endpoint_.url + ": " + failure.message;
+    failure.message = "cannot reach " + without_password(endpoint_.url) + ": " + failure.message;
   } else if (failure.exit_code == kInvalidInput && error.field == "headers") {
     failure = {kNotAllowed, "the token holds characters that no token has", false};
   }
@@ -84,10 +85,10 @@ Failure ApiCaller::failure_of(const client::Response& response) const {
   boost::system::error_code error;
   const auto envelope = boost::json::parse(response.body, error);
   if (error || !envelope.is_object() || !envelope.as_object().contains("code")) {
-    return {
-        exit_code_of_answer(response.status, 0),
-        fmt::format("{} answered HTTP {} and is no Waybill server", endpoint_.url, response.status),
-        false};
+    return {exit_code_of_answer(response.status, 0),
+            fmt::format("{} answered HTTP {} and is no Waybill server",
+                        without_password(endpoint_.url), response.status),
+            false};
   }
   const auto& object = envelope.as_object();
   const auto* number = object.if_contains("number");

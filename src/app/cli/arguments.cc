@@ -2,6 +2,8 @@
 
 #include "app/cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -14,6 +16,28 @@ namespace waybill::app::cli {
 namespace {
 
 constexpr double kMaxTimeoutSeconds = 86'400;
+
+// Also refuses what is no number at all, such as nan.
+template <typename Number>
+CLI::Validator within(Number least, Number most) {
+  const std::string words = fmt::format("{}..{}", least, most);
+  return CLI::Validator(
+      [least, most, words](const std::string& text) {
+        Number number{};
+        const bool fits =
+            CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+        return fits ? std::string() : "must be " + words;
+      },
+      words);
+}
+
+CLI::Validator utf8_text() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return base::is_utf8(text) ? std::string() : std::string("must be UTF-8");
+      },
+      "");
+}
 
 class Parser {
  public:
@@ -42,17 +66,34 @@ class Parser {
       arguments_.timeout_ms = std::llround(timeout_seconds_ * 1'000);
       parsed.arguments = arguments_;
     } catch (const CLI::CallForHelp&) {
-      parsed.text = chosen()->help("", CLI::AppFormatMode::Normal);
+      const CLI::App* app = chosen();
+      const std::string before = app == &app_ ? "" : "waybill " + path(app->get_parent());
+      parsed.text = app->help(std::string(base::trim(before)), CLI::AppFormatMode::Normal);
     } catch (const CLI::CallForVersion& e) {
       parsed.text = std::string(e.what()) + "\n";
     } catch (const CLI::ParseError& e) {
       parsed.exit_code = kUsage;
-      parsed.text = base::printable(e.what(), 300) + " (see waybill " + path(chosen()) + "--help)";
+      parsed.text =
+          base::printable(problem(e), 300) + " (see waybill " + path(chosen()) + "--help)";
     }
     return parsed;
   }
 
  private:
+  std::string problem(const CLI::ParseError& error) {
+    const CLI::App* app = chosen();
+    if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+      for (const std::string& word : app_.remaining(true)) {
+        if (!word.starts_with('-')) return "there is no command \"" + path(app) + word + "\"";
+      }
+    }
+    // CLI11 writes "--port: must be ..."; a sentence reads better.
+    std::string words = error.what();
+    const std::size_t colon = words.find(": must be ");
+    if (colon != std::string::npos) words.erase(colon, 1);
+    return words;
+  }
+
   // The innermost subcommand that was named.
   CLI::App* chosen() {
     CLI::App* app = &app_;
@@ -105,7 +146,7 @@ class Parser {
     app_.add_option("--timeout", timeout_seconds_, "Longest wait for an answer")
         ->type_name("SECONDS")
         ->capture_default_str()
-        ->check(CLI::Range(0.001, kMaxTimeoutSeconds));
+        ->check(within(0.001, kMaxTimeoutSeconds));
     app_.add_flag("--no-color", arguments_.no_color, "No colours, also on a terminal");
   }
 
@@ -113,7 +154,8 @@ class Parser {
     CLI::App* sub = command(&app_, "demo", "Serve a complete demo on 127.0.0.1", Command::kDemo);
     sub->add_option("--port", arguments_.port, "Port of the API; 0 = a free one")
         ->type_name("PORT")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(within(0, 65'535));
     sub->add_option("--data", arguments_.data_folder,
                     "Data folder (default: $XDG_DATA_HOME/waybill)")
         ->type_name("FOLDER");
@@ -163,32 +205,37 @@ class Parser {
     list->add_option("--status", arguments_.status, "Only of this status")
         ->check(
             CLI::IsMember({"PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"}));
-    list->add_option("--type", arguments_.type, "Only of this type");
-    list->add_option("--text", arguments_.text, "Only with this text in the name");
+    list->add_option("--type", arguments_.type, "Only of this type")->check(utf8_text());
+    list->add_option("--text", arguments_.text, "Only with this text in the name")
+        ->check(utf8_text());
     list->add_option("--from", arguments_.created_from,
                      "Created at or after, such as 2026-11-30T00:00:00+08:00");
     list->add_option("--to", arguments_.created_to, "Created before");
     list->add_option("--by", arguments_.requested_by,
-                     "Only of this user (others' need a permission)");
+                     "Only of this user (others' need a permission)")
+        ->check(utf8_text());
     list->add_option("--limit", arguments_.limit, "How many")
         ->capture_default_str()
-        ->check(CLI::Range(1, 100));
+        ->check(within(1, 100));
     list->add_option("--cursor", arguments_.cursor, "Go on where the previous list ended");
 
     task(command(group, "show", "Everything about one export", Command::kExportShow));
 
     CLI::App* create = command(group, "create", "Start an export", Command::kExportCreate);
-    create->add_option("--type", arguments_.type, "What to export")->required();
+    create->add_option("--type", arguments_.type, "What to export")->required()->check(utf8_text());
     add_pairs(create, "--param",
               "One parameter; the value is JSON, or a text where it is not; may be repeated",
               arguments_.params);
     create->add_option("--params", arguments_.params_json, "All parameters as one JSON object")
-        ->type_name("JSON");
-    create->add_option("--name", arguments_.name, "Name of the task");
+        ->type_name("JSON")
+        ->check(utf8_text());
+    create->add_option("--name", arguments_.name, "Name of the task")->check(utf8_text());
     create->add_option("--priority", arguments_.priority, "P0 (most urgent) to P3")
         ->check(CLI::IsMember({"P0", "P1", "P2", "P3"}));
-    create->add_option("--idempotency-key", arguments_.idempotency_key,
-                       "Repeating the call with it creates nothing new");
+    create
+        ->add_option("--idempotency-key", arguments_.idempotency_key,
+                     "Repeating the call with it creates nothing new")
+        ->check(utf8_text());
     create->add_flag("--watch", arguments_.watch, "Wait for the end and show the way there");
     output(create, "Wait for the end and download the file to here");
 
@@ -214,17 +261,17 @@ class Parser {
         ->type_name("URL");
     sub->add_option("--tasks", arguments_.tasks, "Tasks of each measurement")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+        ->check(within(std::int64_t{1}, std::int64_t{10'000'000}));
     sub->add_option("--slots", arguments_.slots, "Tasks that run at the same time")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000}));
+        ->check(within(std::int64_t{1}, std::int64_t{10'000}));
     sub->add_option("--producers", arguments_.producers, "Threads that create tasks one by one")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{256}));
+        ->check(within(std::int64_t{1}, std::int64_t{256}));
     sub->add_option("--finished", arguments_.finished,
                     "Finished tasks that the database holds beside them")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}));
+        ->check(within(std::int64_t{0}, std::int64_t{100'000'000}));
     sub->add_flag("--force", arguments_.force, "Also on a database with tasks or live instances");
   }
 

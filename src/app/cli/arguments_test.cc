@@ -89,6 +89,27 @@ TEST(Arguments, UsageErrorsAreOneLine) {
   }
 }
 
+TEST(Arguments, UsageErrorsSayWhatIsWrong) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"exprot"}, "there is no command \"exprot\" (see waybill --help)"},
+      {{"--json", "exprot", "list"}, "there is no command \"exprot\" (see waybill --help)"},
+      {{"export", "lst"}, "there is no command \"export lst\" (see waybill export --help)"},
+      {{"demo", "--port", "70000"}, "--port must be 0..65535 (see waybill demo --help)"},
+      {{"demo", "--port", "-1"}, "--port must be 0..65535 (see waybill demo --help)"},
+      {{"--timeout", "nan", "export", "list"},
+       "--timeout must be 0.001..86400 (see waybill export list --help)"},
+      {{"export", "create", "--type", "A", "--name", "\xE5\x9B"},
+       "--name must be UTF-8 (see waybill export create --help)"},
+      {{"export", "create", "--type", "\xFF"},
+       "--type must be UTF-8 (see waybill export create --help)"}};
+  for (const auto& [words, text] : cases) {
+    const Parsed parsed = parse_arguments(words);
+    EXPECT_FALSE(parsed.arguments) << text;
+    EXPECT_EQ(parsed.exit_code, kUsage);
+    EXPECT_EQ(parsed.text, text);
+  }
+}
+
 TEST(Arguments, HelpAndVersion) {
   const Parsed help = parse_arguments({"--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -96,6 +117,9 @@ TEST(Arguments, HelpAndVersion) {
   EXPECT_NE(help.text.find("Exit codes"), std::string::npos);
   EXPECT_NE(parse_arguments({"export", "create", "--help"}).text.find("--param"),
             std::string::npos);
+  EXPECT_NE(parse_arguments({"export", "create", "--help"}).text.find("waybill export create "),
+            std::string::npos);
+  EXPECT_NE(parse_arguments({"demo", "--help"}).text.find("waybill demo "), std::string::npos);
   EXPECT_EQ(parse_arguments({"--version"}).text, std::string("waybill ") + kVersion + "\n");
 }
 
@@ -114,7 +138,12 @@ TEST(CreateBody, ValuesAreJsonOrText) {
   a.params.emplace_back("rows", "11");
   EXPECT_FALSE(create_body(a).ok());
   a.params.clear();
-  a.params_json = "[1]";
+  for (const char* text : {"[1]", "{", "{\"a\":1}}", R"({"a":1,"a":2})", R"({"a":1,"\u0061":2})"}) {
+    a.params_json = text;
+    EXPECT_FALSE(create_body(a).ok()) << text;
+  }
+  a.params_json.clear();
+  a.params = {{"note", "\xFF"}};
   EXPECT_FALSE(create_body(a).ok());
 }
 

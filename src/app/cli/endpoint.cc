@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -21,13 +22,22 @@ std::string read_small(const std::string& path) {
   return std::string(base::trim(text));
 }
 
-std::string demo_url(const std::string& folder) {
+// Empty where no demo has run.
+base::Result<std::string> demo_url(const std::string& folder) {
+  const std::string path = folder + "/" + demo::kDescriptionFile;
+  const std::string text = read_small(path);
+  std::error_code missing;
+  if (text.empty() && !std::filesystem::exists(path, missing)) return std::string();
   boost::system::error_code error;
-  const auto described =
-      boost::json::parse(read_small(folder + "/" + demo::kDescriptionFile), error);
-  if (error || !described.is_object()) return {};
-  const auto* url = described.as_object().if_contains("url");
-  return url != nullptr && url->is_string() ? std::string(url->as_string()) : std::string();
+  const auto described = boost::json::parse(text, error);
+  const auto* url =
+      !error && described.is_object() ? described.as_object().if_contains("url") : nullptr;
+  if (url == nullptr || !url->is_string()) {
+    return base::invalid("url", base::printable(path, 300) +
+                                    " is damaged or cannot be read: start waybill demo again, or "
+                                    "give --url or WAYBILL_URL");
+  }
+  return std::string(url->as_string());
 }
 
 }  // namespace
@@ -46,6 +56,17 @@ std::string default_data_folder(const Environment& environment) {
   return {};
 }
 
+std::string without_password(std::string_view text) {
+  std::string out(text);
+  const std::size_t scheme = out.find("://");
+  if (scheme == std::string::npos) return out;
+  const std::size_t begin = scheme + 3;
+  const std::string_view authority =
+      std::string_view(out).substr(begin, out.find_first_of("/?# ", begin) - begin);
+  const std::size_t at = authority.rfind('@');
+  return at == std::string_view::npos ? out : out.replace(begin, at, "********");
+}
+
 base::Result<Endpoint> find_endpoint(const Arguments& arguments, const Environment& environment) {
   Endpoint endpoint;
   endpoint.url = arguments.url.empty() ? environment("WAYBILL_URL").value_or("") : arguments.url;
@@ -54,7 +75,10 @@ base::Result<Endpoint> find_endpoint(const Arguments& arguments, const Environme
   const auto data = environment("WAYBILL_DATA");
   const std::string folder = data ? *data : default_data_folder(environment);
   // A demo's token is for that demo: with another server's address it is not sent.
-  const std::string demo = folder.empty() ? std::string() : demo_url(folder);
+  const auto described =
+      folder.empty() ? base::Result<std::string>(std::string()) : demo_url(folder);
+  if (endpoint.url.empty() && !described.ok()) return described.error();
+  const std::string demo = described.ok() ? *described : std::string();
   if (endpoint.url.empty()) endpoint.url = demo;
   if (endpoint.url.empty()) {
     return base::invalid(

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/cli/arguments.h"
 #include "base/result.h"
@@ -23,6 +24,9 @@ Environment process_environment();
 
 // $XDG_DATA_HOME/waybill, else ~/.local/share/waybill; empty without a home.
 std::string default_data_folder(const Environment& environment);
+
+// An address for a message: what may stand before its host as user and password is masked.
+std::string without_password(std::string_view url);
 
 // Each of url and token: the option, WAYBILL_URL / WAYBILL_TOKEN, the demo in WAYBILL_DATA, the
 // demo in the default folder. kInvalid, saying what to do, when no url is found.

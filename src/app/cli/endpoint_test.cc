@@ -67,7 +67,15 @@ TEST_F(EndpointTest, DamagedDescriptionIsNoServer) {
   variables_["WAYBILL_DATA"] = folder;
   const auto found = find();
   ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().message.find(folder), std::string::npos);
+  EXPECT_NE(found.error().message.find(folder + "/demo.json"), std::string::npos);
+  arguments_.url = "http://option";
+  EXPECT_EQ(find()->url, "http://option") << "nobody asked for the demo's";
+}
+
+TEST(WithoutPassword, MasksWhatStandsBeforeTheHost) {
+  EXPECT_EQ(without_password("http://u:p@ss@h:1/x@y"), "http://********@h:1/x@y");
+  EXPECT_EQ(without_password("http://h:1/x@y"), "http://h:1/x@y");
+  EXPECT_EQ(without_password("nonsense"), "nonsense");
 }
 
 }  // namespace

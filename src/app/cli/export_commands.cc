@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <filesystem>
 
+#include "api/json_reader.h"
 #include "app/cli/api_caller.h"
 #include "app/cli/download.h"
 #include "app/cli/watch.h"
@@ -45,6 +46,14 @@ class ExportCommands {
   }
 
  private:
+  // Of a call about the export that the command names.
+  int fail_task(Failure failure) {
+    if (failure.exit_code == kNotFound) {
+      failure.message =
+          "export " + base::printable(arguments_.task_id, 100) + ": " + failure.message;
+    }
+    return fail(failure);
+  }
   int fail(const Failure& failure) {
     console_.error(failure.message);
     return failure.exit_code;
@@ -125,7 +134,7 @@ class ExportCommands {
 
   int show() {
     const Answer answer = api_.call("GET", task_path());
-    if (const auto* failure = std::get_if<Failure>(&answer)) return fail(*failure);
+    if (const auto* failure = std::get_if<Failure>(&answer)) return fail_task(*failure);
     if (arguments_.json) return print(std::get<std::string>(answer));
     const auto task = parse_task(std::get<std::string>(answer));
     if (!task) return fail({kInternal, "the server's answer is not a task", false});
@@ -145,7 +154,9 @@ class ExportCommands {
 
   int retry() {
     if (const auto failure = unwritable()) return fail(*failure);
-    return started(api_.call("POST", task_path("/retry")), "started again");
+    const Answer answer = api_.call("POST", task_path("/retry"));
+    if (const auto* failure = std::get_if<Failure>(&answer)) return fail_task(*failure);
+    return started(answer, "started again");
   }
 
   // Before anything is started on the server.
@@ -215,7 +226,7 @@ class ExportCommands {
 
   int download() {
     const Answer answer = api_.call("GET", task_path());
-    if (const auto* failure = std::get_if<Failure>(&answer)) return fail(*failure);
+    if (const auto* failure = std::get_if<Failure>(&answer)) return fail_task(*failure);
     const auto task = parse_task(std::get<std::string>(answer));
     if (!task) return fail({kInternal, "the server's answer is not a task", false});
     if (task->status != "SUCCEEDED") return fail(ended(*task));
@@ -240,7 +251,7 @@ class ExportCommands {
 
   int cancel() {
     const Answer answer = api_.call("POST", task_path("/cancel"));
-    if (const auto* failure = std::get_if<Failure>(&answer)) return fail(*failure);
+    if (const auto* failure = std::get_if<Failure>(&answer)) return fail_task(*failure);
     const std::string& data = std::get<std::string>(answer);
     if (arguments_.json) return print(data);
     const json::value value = json::parse(data);
@@ -270,9 +281,16 @@ base::Result<std::string> create_body(const Arguments& arguments) {
     const auto given = json::parse(arguments.params_json, error);
     if (error || !given.is_object())
       return base::invalid("params", "--params must be one JSON object");
+    // Which of two values counts would be a guess. The API's own reader sees every key.
+    if (const auto strict = api::read_json_object(arguments.params_json); !strict.ok()) {
+      return base::invalid("params", "--params: " + strict.error().message);
+    }
     parameters = given.as_object();
   }
   for (const auto& [key, text] : arguments.params) {
+    if (!base::is_utf8(key) || !base::is_utf8(text)) {
+      return base::invalid("param", "--param " + base::printable(key, 100) + " must be UTF-8");
+    }
     if (parameters.contains(key)) {
       return base::invalid("param",
                            "the parameter " + base::printable(key, 100) + " is given twice");

@@ -273,18 +273,29 @@ std::string receipt_text(const TaskView& task) {
   }
   out += line("data as of", figure(task, "snapshotAt"));
   out += line("kept until", task.expires_at);
-  static constexpr std::pair<std::string_view, std::string_view> kNotes[] = {
-      {"cellsCut", "cells cut to 32,767 characters"},
-      {"cellsGuarded", "cells that look like formulas, kept as text"},
-      {"integersAsText", "integers beyond 15 digits, kept as text"},
-      {"decimalsAsText", "decimals beyond 15 digits, kept as text"},
-      {"invalidAsText", "values not of their column's type, kept as text"},
-      {"textRepaired", "texts with broken characters, repaired"},
-      {"pagesRepaired", "pages that were not UTF-8, repaired"},
-      {"undeclaredKeys", "fields without a column, left out"}};
-  for (const auto& [key, words] : kNotes) {
-    const auto count = base::parse_int(figure(task, key));
-    if (count && *count > 0) out += line("note", grouped(*count) + " " + std::string(words));
+  struct Note {
+    std::string_view key, one, more;
+  };
+  static constexpr Note kNotes[] = {
+      {"cellsCut", "cell cut to 32,767 characters", "cells cut to 32,767 characters"},
+      {"cellsGuarded", "cell that looks like a formula, kept as text",
+       "cells that look like formulas, kept as text"},
+      {"integersAsText", "integer beyond 15 digits, kept as text",
+       "integers beyond 15 digits, kept as text"},
+      {"decimalsAsText", "decimal beyond 15 digits, kept as text",
+       "decimals beyond 15 digits, kept as text"},
+      {"invalidAsText", "value not of its column's type, kept as text",
+       "values not of their column's type, kept as text"},
+      {"textRepaired", "text with broken characters, repaired",
+       "texts with broken characters, repaired"},
+      {"pagesRepaired", "page that was not UTF-8, repaired", "pages that were not UTF-8, repaired"},
+      {"undeclaredKeys", "field without a column, left out", "fields without a column, left out"}};
+  for (const Note& note : kNotes) {
+    const auto count = base::parse_int(figure(task, note.key));
+    if (count && *count > 0) {
+      out +=
+          line("note", fmt::format("{} {}", grouped(*count), *count == 1 ? note.one : note.more));
+    }
   }
   return out;
 }

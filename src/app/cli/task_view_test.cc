@@ -104,15 +104,13 @@ TEST(Text, ReceiptShowsWhatMatters) {
   task.file_name = "客户列表.xlsx";
   task.size = 12'897'484;
   task.sha256 = "ab";
-  task.receipt = {{"rowsWritten", "200000"},
-                  {"rowsPerSheet", "[200000]"},
-                  {"durationMs", "2400"},
-                  {"cellsGuarded", "3"},
-                  {"cellsCut", "0"}};
+  task.receipt = {{"rowsWritten", "200000"}, {"rowsPerSheet", "[200000]"}, {"durationMs", "2400"},
+                  {"cellsGuarded", "3"},     {"pagesRepaired", "1"},       {"cellsCut", "0"}};
   const std::string text = receipt_text(task);
   EXPECT_NE(text.find("rows         200,000\n"), std::string::npos) << text;
   EXPECT_NE(text.find("12.3 MiB"), std::string::npos);
   EXPECT_NE(text.find("3 cells that look like formulas"), std::string::npos);
+  EXPECT_NE(text.find("1 page that was not UTF-8"), std::string::npos);
   EXPECT_EQ(text.find("cut"), std::string::npos);
 }
 
