@@ -10,7 +10,20 @@ import pytest
 
 from harness import Provider, read_rows, wait_until
 
-MOMENTS = ["queued", "fetching", "writing", "finishing", "committing"]
+PENDING, RUNNING, SUCCEEDED = 0, 1, 2  # of column task.status
+
+# The states in which a kill at this moment can find the task. The second and third are held there; of the last two, which
+# race with the end, the whole set must have hit a running one: test_kills_hit_the_end.
+POSSIBLE = {
+    "queued": {PENDING, RUNNING},
+    "fetching": {RUNNING},
+    "writing": {RUNNING},
+    "finishing": {RUNNING, SUCCEEDED},
+    "committing": {RUNNING, SUCCEEDED},
+}
+MOMENTS = list(POSSIBLE)
+SEEDS = 20
+KILLED_IN = {}  # seed -> state
 
 
 def kill_at(moment, site, provider, task, dice):
@@ -26,8 +39,12 @@ def kill_at(moment, site, provider, task, dice):
         return
     elif moment == "writing":
         page = dice.randrange(2, last_page)
+        provider.hold(last_page)  # pages flow and are written, but it cannot end before the kill
         provider.wait_for_page(page)
         wait_until(site.hidden_files, "a hidden file")
+        site.kill()
+        provider.release(last_page)
+        return
     elif moment == "finishing":
         provider.wait_for_page(last_page)
         spin = time.monotonic() + dice.random() * 0.01
@@ -38,7 +55,7 @@ def kill_at(moment, site, provider, task, dice):
     site.kill()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_kill_at_a_seeded_moment(site, provider, tmp_path, seed):
     dice = random.Random(seed)
     moment = MOMENTS[seed % len(MOMENTS)]
@@ -46,6 +63,13 @@ def test_kill_at_a_seeded_moment(site, provider, tmp_path, seed):
     where = site().start()
     task = where.create()
     kill_at(moment, where, provider, task, dice)
+    killed_in = where.query("SELECT status FROM task")[0][0]
+    KILLED_IN[seed] = killed_in
+    assert killed_in in POSSIBLE[moment], f"the kill missed its moment, {moment}"
+    if moment == "writing":
+        assert where.hidden_files()
+    if moment == "committing":
+        assert where.visible_files()
     where.start()
     detail = where.wait_for(task, "SUCCEEDED", "FAILED", "CANCELLED")
     assert detail["status"] == "SUCCEEDED", detail
@@ -56,6 +80,14 @@ def test_kill_at_a_seeded_moment(site, provider, tmp_path, seed):
     where.stop()
     assert where.query("PRAGMA integrity_check") == [("ok",)]
     assert where.query("SELECT count(*) FROM outbox") == [(0,)]
+
+
+def test_kills_hit_the_end():
+    if len(KILLED_IN) < SEEDS:
+        pytest.skip("says something about the whole set of seeds only")
+    for moment in ("finishing", "committing"):
+        assert RUNNING in [state for seed, state in KILLED_IN.items() if MOMENTS[seed % len(MOMENTS)] == moment], \
+            f"every kill came after the commit: {moment} is not tested"
 
 
 def test_kill_with_many_waiting_and_running(site, provider, tmp_path):
@@ -78,17 +110,20 @@ def test_a_task_that_kills_its_process_is_counted(site, provider):
     where = site(max_attempts=3).start()
     provider.hold(0)
     task = where.create()
-    for _ in range(3):
-        before = len(provider.requests)
-        wait_until(lambda: len(provider.requests) > before or provider.requests, "the execution")
-        wait_until(lambda: where.detail(task)["status"] == "RUNNING", "running")
+
+    def asked():
+        return {int(r["body"]["dispatchVersion"]) for r in list(provider.requests)}
+
+    for version in (1, 2, 3):
+        wait_until(lambda: version in asked(), f"the execution of version {version}")
+        assert where.detail(task)["status"] == "RUNNING"
         where.kill()
         where.start()
     detail = where.wait_for(task, "FAILED")
     assert detail["attempt"] == 3
     assert detail["failure"]["class"] == "LOST"
     assert "instance" in detail["failure"]["message"]
-    assert len({r["body"]["dispatchVersion"] for r in provider.requests}) == 3
+    assert asked() == {1, 2, 3}
 
 
 def test_frozen_past_its_lease(site, provider, tmp_path):

@@ -91,14 +91,19 @@ def test_json_and_pipes(demo, tmp_path):
 
 
 def test_flaky_succeeds_after_retries(demo, tmp_path):
-    done = demo.create("FLAKY_REPORT", "--watch", "--output", "f.xlsx", cwd=tmp_path)
+    done = demo.create("FLAKY_REPORT", "--watch", "--json", "--output", "f.xlsx", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    ended = json.loads(done.stdout.splitlines()[-1])
+    assert ended["status"] == "SUCCEEDED" and ended["attempt"] >= 2
+    assert len(ended["attempts"]) == ended["attempt"]
+    assert all(earlier["message"] for earlier in ended["attempts"][:-1]), "why it was tried again"
+    assert (tmp_path / "f.xlsx").stat().st_size == ended["receipt"]["sizeBytes"]
 
 
 EXIT_CODES = [
     ("failed", 8, ["export", "create", "--type", "BROKEN_REPORT", "--watch"]),
-    ("disabled type", None, ["export", "create", "--type", "DISABLED_REPORT"]),
-    ("unknown type", None, ["export", "create", "--type", "NO_SUCH_TYPE"]),
+    ("disabled type", 4, ["export", "create", "--type", "DISABLED_REPORT"]),
+    ("unknown type", 6, ["export", "create", "--type", "NO_SUCH_TYPE"]),
     ("unknown task", 5, ["export", "show", "123456789"]),
     ("usage", 2, ["export", "create"]),
     ("unknown option", 2, ["export", "list", "--nonsense"]),
@@ -113,10 +118,12 @@ EXIT_CODES = [
 @pytest.mark.parametrize("name,code,arguments", EXIT_CODES, ids=[e[0] for e in EXIT_CODES])
 def test_every_failure_has_its_exit_code_and_one_clear_line(demo, name, code, arguments):
     done = demo.run(*arguments)
-    assert done.returncode not in (0, 1) if code is None else done.returncode == code, (done.returncode, done.stderr)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    assert lines, "it must say what happened"
-    if "--watch" not in arguments and code != 2:
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert done.stdout == "", "stdout is for results"
+    lines = done.stderr.splitlines()
+    assert lines and lines[-1].startswith("waybill: "), done.stderr
+    assert sum(line.startswith("waybill: ") for line in lines) == 1, done.stderr
+    if "--watch" not in arguments:
         assert len(lines) == 1, done.stderr
 
 
