@@ -12,8 +12,8 @@ from harness import Provider, read_rows, wait_until
 
 PENDING, RUNNING, SUCCEEDED = 0, 1, 2  # of column task.status
 
-# The states in which a kill at this moment can find the task. The second and third are held there; of the last two, which
-# race with the end, the whole set must have hit a running one: test_kills_hit_the_end.
+# The states in which a kill at this moment can find the task. The second and third are held there; of the last two,
+# which race with the end, the whole set must have hit a running one: test_kills_hit_the_end.
 POSSIBLE = {
     "queued": {PENDING, RUNNING},
     "fetching": {RUNNING},
