@@ -87,7 +87,8 @@ class Reader {
     return name_ + ":" + std::to_string(node.Mark().line + 1);
   }
   void problem(const YAML::Node& node, const std::string& path, const std::string& what) {
-    problems_.push_back(where(node) + ": " + base::printable(path, 200) + ": " + what);
+    const std::string key = path.empty() ? "the file" : base::printable(path, 200);
+    problems_.push_back(where(node) + ": " + key + ": " + what);
   }
 
   std::string name_;

@@ -229,15 +229,23 @@ base::Status check_text_rules(const Parameter& parameter, ParameterType type, st
   return check_allowed(parameter, text, path);
 }
 
+// 500000, not 5e+05: a person reads it.
+std::string shown_number(double number) {
+  if (number == std::floor(number) && std::abs(number) < 1e15) {
+    return std::to_string(static_cast<std::int64_t>(number));
+  }
+  return base::JsonWriter().value(number).text();
+}
+
 base::Status check_number_rules(const Parameter& parameter, const element& value,
                                 std::string_view normal, const std::string& path) {
   double number = 0;
   if (value.get_double().get(number) != simdjson::SUCCESS) return broken(path, "must be a number");
   if (parameter.minimum && number < *parameter.minimum) {
-    return broken(path, "must be at least " + base::JsonWriter().value(*parameter.minimum).text());
+    return broken(path, "must be at least " + shown_number(*parameter.minimum));
   }
   if (parameter.maximum && number > *parameter.maximum) {
-    return broken(path, "must be at most " + base::JsonWriter().value(*parameter.maximum).text());
+    return broken(path, "must be at most " + shown_number(*parameter.maximum));
   }
   return check_allowed(parameter, normal, path);
 }

@@ -73,6 +73,19 @@ TEST(NormaliseParameters, HashesTypeAndNormalForm) {
   EXPECT_NE(normalise_parameters(other, R"({"b":1,"a":2})")->hash, a->hash);
 }
 
+TEST(NormaliseParameters, ShowsLimitsAsAPersonWritesThem) {
+  const ExportType type = typed(R"(      type: object
+      properties:
+        rows: {type: integer, minimum: 1, maximum: 500000}
+        share: {type: number, maximum: 0.5}
+)");
+  EXPECT_EQ(normal(type, R"({"rows":500001})"),
+            "! parameters.rows: parameters.rows must be at most 500000");
+  EXPECT_EQ(normal(type, R"({"rows":0})"), "! parameters.rows: parameters.rows must be at least 1");
+  EXPECT_EQ(normal(type, R"({"share":0.6})"),
+            "! parameters.share: parameters.share must be at most 0.5");
+}
+
 TEST(NormaliseParameters, RefusesNumbersThatWouldLoseDigits) {
   const ExportType any = any_type();
   for (const char* number :
