@@ -123,7 +123,7 @@ base::Status parse_head_line(std::string_view line, StatementText& statement, bo
       return base::internal(statement.file + ", statement " + statement.name +
                             ": malformed list in: " + std::string(line));
     }
-    *columns = *std::move(parsed);
+    columns->insert(columns->end(), parsed->begin(), parsed->end());
     is_head = true;
   }
   return {};

@@ -13,7 +13,8 @@
 //   @rows(items: id int, v int)   a derived table from a JSON array of arrays
 //   @pairs(events)                a derived table (id int, text text) from a JSON object {"id":
 //   "text"}
-//   @index(outbox_due)            after a table: read it through this index, whatever the statistics say (09 F18)
+//   @index(outbox_due)            after a table: read it through this index, whatever the
+//   statistics say
 //   @lock, @lock_skip             the row locks of a SELECT; nothing where one writer holds the
 //   database
 // A driver's file may define a statement of a common name again; then its text wins.

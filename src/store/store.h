@@ -61,12 +61,14 @@ class WorkStore {
  public:
   virtual ~WorkStore() = default;
 
-  // One reading statement, for all of a process, once a second. Heads of unknown types are left out.
+  // One reading statement, for all of a process, once a second. Heads of unknown types are left
+  // out.
   virtual base::Result<PollReport> poll(const Poll& request) = 0;
-  // At most kMaxBatch tasks, in the order of the picks (places of one level and tenant together). Removes the stale
-  // commands it meets.
+  // At most kMaxBatch tasks, in the order of the picks (places of one level and tenant together).
+  // Removes the stale commands it meets.
   virtual base::Result<std::vector<ClaimedTask>> claim_next(const ClaimNext& request) = 0;
-  // One outcome per command, in order. A command without its row (lost, not yet re-made) claims nothing: kLostRace.
+  // One outcome per command, in order. A command without its row (lost, not yet re-made) claims
+  // nothing: kLostRace.
   virtual base::Result<std::vector<DeliveredOutcome>> claim_delivered(
       const ClaimDelivered& request) = 0;
   // On a single-writer database it overtakes every waiting batch.
@@ -78,7 +80,8 @@ class WorkStore {
   // The execution's first transaction: which object it is going to write. false = fenced.
   virtual base::Result<bool> record_object(std::string_view owner, const Execution& execution,
                                            std::string_view key, std::string_view storage_id) = 0;
-  // Fenced by (task_id, dispatch_version) of the progress row itself, which record_object() sets; never renews a lease.
+  // Fenced by (task_id, dispatch_version) of the progress row itself, which record_object() sets;
+  // never renews a lease.
   virtual base::Status save_progress(std::string_view owner, std::span<const Progress> items) = 0;
   // The task's export row for its executor (parameters); no scope. kNotFound when the row is gone.
   virtual base::Result<ExportRow> load_export(TaskId id) = 0;
@@ -92,7 +95,8 @@ class CommandStore {
   virtual ~CommandStore() = default;
   virtual base::Result<std::vector<SentCount>> sent_counts() = 0;
   virtual base::Result<std::vector<Command>> lease_commands(const LeaseCommands& request) = 0;
-  // Conditional on (CLAIMED, owner, attempt). Returns how many changed. Errors are cut to 500 characters, one line.
+  // Conditional on (CLAIMED, owner, attempt). Returns how many changed. Errors are cut to 500
+  // characters, one line.
   virtual base::Result<std::int64_t> settle_commands(std::string_view owner,
                                                      std::span<const SettleCommand> items) = 0;
   virtual base::Result<DeadLetterOutcome> quarantine(const DeadLetter& letter) = 0;

@@ -1,5 +1,5 @@
 // What statements cost: no scan of finished rows, no sorting beside an index, few statements and
-// index entries per life. Speed that is not watched rots (09 F18, section 7).
+// index entries per life. Speed that is not watched rots.
 
 #include <algorithm>
 #include <regex>

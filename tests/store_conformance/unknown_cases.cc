@@ -1,5 +1,5 @@
 // The answer to COMMIT is lost: it may have happened or not. Every operation, both ways, then the
-// replay (09 section 2).
+// replay.
 
 #include <atomic>
 

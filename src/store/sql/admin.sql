@@ -2,7 +2,8 @@
 
 -- name: guard_insert
 -- in:   scopes text
-INSERT INTO create_guard(scope) SELECT r.scope FROM @rows(scopes: scope text) r WHERE 1 = 1 ON CONFLICT (scope) DO NOTHING;
+INSERT INTO create_guard(scope) SELECT r.scope FROM @rows(scopes: scope text) r WHERE 1 = 1
+  ON CONFLICT (scope) DO NOTHING;
 
 -- name: guards_read
 -- out:  scope text
@@ -18,14 +19,17 @@ SELECT id FROM database_identity WHERE k = 1;
 
 -- name: lane_pause
 -- in:   lane text, paused int
-INSERT INTO lane_state(lane, paused) VALUES (:lane, :paused) ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused;
+INSERT INTO lane_state(lane, paused) VALUES (:lane, :paused)
+  ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused;
 
 -- name: instance_put
 -- in:   name text, version text, storage text, roles text, workers text, schema int
-INSERT INTO instance(name, started_at, renewed_at, version, storage_id, roles_json, workers_json, schema_version)
+INSERT INTO instance(name, started_at, renewed_at, version, storage_id, roles_json, workers_json,
+  schema_version)
 VALUES (:name, waybill_now(), waybill_now(), :version, :storage, :roles, :workers, :schema)
-ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, renewed_at = excluded.renewed_at, version = excluded.version,
-  storage_id = excluded.storage_id, roles_json = excluded.roles_json, workers_json = excluded.workers_json,
+ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at,
+  renewed_at = excluded.renewed_at, version = excluded.version, storage_id = excluded.storage_id,
+  roles_json = excluded.roles_json, workers_json = excluded.workers_json,
   schema_version = excluded.schema_version;
 
 -- name: instance_renew
@@ -38,15 +42,18 @@ DELETE FROM instance WHERE name = :name;
 
 -- name: instances_read
 -- in:   alive_for int
--- out:  name text, started_at int, renewed_at int, version text, storage text, roles text, workers text, schema int, alive int
+-- out:  name text, started_at int, renewed_at int, version text, storage text, roles text
+-- out:  workers text, schema int, alive int
 SELECT name, started_at, renewed_at, version, storage_id, roles_json, workers_json, schema_version,
   CASE WHEN renewed_at > waybill_now() - :alive_for THEN 1 ELSE 0 END
 FROM instance ORDER BY name;
 
 -- name: figures
 -- out:  pending int, oldest_due int, max_fail int, running int, now int
-SELECT (SELECT COUNT(*) FROM outbox WHERE status = 0), (SELECT MIN(due_at) FROM outbox WHERE status = 0 AND due_at <= waybill_now()),
-  (SELECT MAX(fail_count) FROM outbox WHERE status = 0 AND fail_count > 0), (SELECT COUNT(*) FROM task WHERE status = 1), waybill_now();
+SELECT (SELECT COUNT(*) FROM outbox WHERE status = 0), (SELECT MIN(due_at) FROM outbox
+  WHERE status = 0 AND due_at <= waybill_now()), (SELECT MAX(fail_count) FROM outbox
+    WHERE status = 0 AND fail_count > 0), (SELECT COUNT(*)
+    FROM task WHERE status = 1), waybill_now();
 
 -- name: has_tasks
 -- out:  id int
@@ -56,12 +63,14 @@ SELECT id FROM task LIMIT 1;
 -- name: lane_walk
 -- in:   lane text, after int, n int
 -- out:  id int, mine int
-SELECT id, CASE WHEN lane = :lane THEN 1 ELSE 0 END FROM task WHERE id > :after ORDER BY id LIMIT :n;
+SELECT id, CASE WHEN lane = :lane THEN 1 ELSE 0 END FROM task WHERE id > :after
+  ORDER BY id LIMIT :n;
 
 -- name: finished_insert
 -- in:   lane text, first int, n int
-INSERT INTO task(id, kind, type, lane, priority, tenant_id, app_code, requested_by, status, dispatch_version, attempt_count, max_attempts,
-                 max_duration_ms, due_at, lease_owner, requested_at, started_at, completed_at, execution_deadline_at)
+INSERT INTO task(id, kind, type, lane, priority, tenant_id, app_code, requested_by, status,
+  dispatch_version, attempt_count, max_attempts, max_duration_ms, due_at, lease_owner,
+  requested_at, started_at, completed_at, execution_deadline_at)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :n)
-SELECT :first + i, 2, 'bench-finished', :lane, 2, 'bench', 'BENCH', 'bench', 2, 1, 1, 3, 1800000, waybill_now(), 'bench',
-       waybill_now(), waybill_now(), waybill_now(), waybill_now() FROM n;
+SELECT :first + i, 2, 'bench-finished', :lane, 2, 'bench', 'BENCH', 'bench', 2, 1, 1, 3, 1800000,
+  waybill_now(), 'bench', waybill_now(), waybill_now(), waybill_now(), waybill_now() FROM n;

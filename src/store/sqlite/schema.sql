@@ -1,7 +1,8 @@
 -- The schema table differs in its types and in how its absence is found on every database.
 
 -- name: schema_table
-CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY, name VARCHAR(64) NOT NULL, applied_at BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY,
+  name VARCHAR(64) NOT NULL, applied_at BIGINT NOT NULL);
 
 -- name: schema_present
 -- out:  n int

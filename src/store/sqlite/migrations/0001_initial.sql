@@ -1,6 +1,8 @@
--- Times are milliseconds since 1970-01-01T00:00:00Z, made by waybill_now(). Codes: task.kind 1 EXPORT 2 ACTION;
+-- Times are milliseconds since 1970-01-01T00:00:00Z, made by waybill_now(). Codes: task.kind 1
+-- EXPORT 2 ACTION;
 -- task.status 0 PENDING 1 RUNNING 2 SUCCEEDED 3 FAILED 4 CANCELLED 5 EXPIRED 6 BLOCKED;
--- outbox.status 0 PENDING 1 CLAIMED 2 SENT 3 QUARANTINED; batch_job.status 0 PENDING 1 RUNNING 2 COMPLETED 3 FAILED
+-- outbox.status 0 PENDING 1 CLAIMED 2 SENT 3 QUARANTINED; batch_job.status 0 PENDING 1 RUNNING 2
+-- COMPLETED 3 FAILED
 -- 4 CANCELLED.
 
 CREATE TABLE task (
@@ -32,16 +34,20 @@ CREATE TABLE task (
   started_at BIGINT,
   completed_at BIGINT
 );
--- Finished tasks are in none of the first five. A partial index serves a statement that repeats its very condition, so
--- there is one per state. The row id ends every index entry: task_pending and task_blocked_walk walk by id.
+-- Finished tasks are in none of the first five. A partial index serves a statement that repeats
+-- its very condition, so
+-- there is one per state. The row id ends every index entry: task_pending and task_blocked_walk
+-- walk by id.
 CREATE INDEX task_pending ON task(status) WHERE status = 0;
 CREATE INDEX task_running ON task(lease_until) WHERE status = 1;
 CREATE INDEX task_blocked ON task(tenant_id, lane, serial_key, serial_seq) WHERE status = 6;
 CREATE INDEX task_blocked_walk ON task(status) WHERE status = 6;
 CREATE INDEX task_cancel ON task(lease_owner) WHERE status = 1 AND cancel_requested = 1;
-CREATE UNIQUE INDEX task_serial ON task(tenant_id, lane, serial_key) WHERE status IN (0, 1) AND serial_key IS NOT NULL;
+CREATE UNIQUE INDEX task_serial ON task(tenant_id, lane, serial_key) WHERE status IN (0, 1)
+  AND serial_key IS NOT NULL;
 -- Limits count active exports; lists show exports; a million items of jobs are in neither.
-CREATE INDEX task_active_user ON task(tenant_id, app_code, requested_by) WHERE kind = 1 AND status IN (0, 1);
+CREATE INDEX task_active_user ON task(tenant_id, app_code, requested_by) WHERE kind = 1
+  AND status IN (0, 1);
 CREATE INDEX task_active_type ON task(type, tenant_id) WHERE kind = 1 AND status IN (0, 1);
 CREATE INDEX task_user ON task(tenant_id, app_code, requested_by) WHERE kind = 1;
 CREATE INDEX task_app ON task(tenant_id, app_code) WHERE kind = 1;
@@ -66,7 +72,8 @@ CREATE TABLE export_task (
   expires_at BIGINT
 );
 CREATE INDEX export_object ON export_task(object_key) WHERE object_key IS NOT NULL;
-CREATE INDEX export_file ON export_task(storage_id) WHERE object_key IS NOT NULL AND expires_at IS NOT NULL;
+CREATE INDEX export_file ON export_task(storage_id) WHERE object_key IS NOT NULL
+  AND expires_at IS NOT NULL;
 
 CREATE TABLE attempt (
   task_id INTEGER NOT NULL,
@@ -161,13 +168,15 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_expiry ON idempotency(expires_at);
 
-CREATE TABLE lane_state (lane VARCHAR(32) PRIMARY KEY, paused SMALLINT NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE lane_state (lane VARCHAR(32) PRIMARY KEY,
+  paused SMALLINT NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE rate_state (
   service VARCHAR(64) PRIMARY KEY,
   tokens BIGINT NOT NULL DEFAULT 0,
   refilled_at BIGINT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE sweep (k SMALLINT PRIMARY KEY, last_ok_at BIGINT NOT NULL, grace_until BIGINT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sweep (k SMALLINT PRIMARY KEY, last_ok_at BIGINT NOT NULL,
+  grace_until BIGINT NOT NULL) WITHOUT ROWID;
 CREATE TABLE instance (
   name VARCHAR(64) PRIMARY KEY,
   started_at BIGINT NOT NULL,
@@ -185,31 +194,43 @@ INSERT INTO id_block(name, next) VALUES ('task', 1);
 INSERT INTO sweep(k, last_ok_at, grace_until) VALUES (1, waybill_now(), 0);
 INSERT INTO create_guard(scope) VALUES ('GLOBAL_CREATE');
 INSERT INTO create_guard(scope)
-  WITH RECURSIVE shard(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM shard WHERE n < 255) SELECT 'U:' || n FROM shard;
+  WITH RECURSIVE shard(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM shard
+    WHERE n < 255) SELECT 'U:' || n FROM shard;
 
 CREATE VIEW task_readable AS SELECT id,
-  CASE kind WHEN 1 THEN 'EXPORT' WHEN 2 THEN 'ACTION' ELSE CAST(kind AS TEXT) END AS kind, type, lane, 'P' || priority AS priority,
+  CASE kind WHEN 1 THEN 'EXPORT' WHEN 2 THEN 'ACTION' ELSE CAST(kind AS TEXT) END AS kind, type,
+    lane, 'P' || priority AS priority,
   tenant_id, app_code, requested_by,
-  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'RUNNING' WHEN 2 THEN 'SUCCEEDED' WHEN 3 THEN 'FAILED' WHEN 4 THEN 'CANCELLED'
+  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'RUNNING' WHEN 2 THEN 'SUCCEEDED' WHEN 3
+    THEN 'FAILED' WHEN 4 THEN 'CANCELLED'
     WHEN 5 THEN 'EXPIRED' WHEN 6 THEN 'BLOCKED' ELSE CAST(status AS TEXT) END AS status,
-  dispatch_version, attempt_count, max_attempts, max_duration_ms, datetime(due_at / 1000, 'unixepoch') AS due_at, lease_owner,
-  datetime(lease_until / 1000, 'unixepoch') AS lease_until, datetime(execution_deadline_at / 1000, 'unixepoch') AS execution_deadline_at,
+  dispatch_version, attempt_count, max_attempts, max_duration_ms, datetime(due_at / 1000,
+    'unixepoch') AS due_at, lease_owner,
+  datetime(lease_until / 1000, 'unixepoch') AS lease_until, datetime(execution_deadline_at / 1000,
+    'unixepoch') AS execution_deadline_at,
   cancel_requested, failure_class, failure_message, serial_key, serial_seq, job_id, trace_id,
-  datetime(requested_at / 1000, 'unixepoch') AS requested_at, datetime(started_at / 1000, 'unixepoch') AS started_at,
+  datetime(requested_at / 1000, 'unixepoch') AS requested_at, datetime(started_at / 1000,
+    'unixepoch') AS started_at,
   datetime(completed_at / 1000, 'unixepoch') AS completed_at
 FROM task;
 
 CREATE VIEW outbox_readable AS SELECT task_id, dispatch_version, event_id,
-  CASE kind WHEN 1 THEN 'EXPORT' WHEN 2 THEN 'ACTION' ELSE CAST(kind AS TEXT) END AS kind, type, lane, 'P' || priority AS priority, tenant_id,
-  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'CLAIMED' WHEN 2 THEN 'SENT' WHEN 3 THEN 'QUARANTINED' ELSE CAST(status AS TEXT) END AS status,
-  attempt_count, fail_count, datetime(due_at / 1000, 'unixepoch') AS due_at, datetime(next_send_at / 1000, 'unixepoch') AS next_send_at,
-  lease_owner, datetime(lease_until / 1000, 'unixepoch') AS lease_until, datetime(sent_at / 1000, 'unixepoch') AS sent_at, last_error
+  CASE kind WHEN 1 THEN 'EXPORT' WHEN 2 THEN 'ACTION' ELSE CAST(kind AS TEXT) END AS kind, type,
+    lane, 'P' || priority AS priority, tenant_id,
+  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'CLAIMED' WHEN 2 THEN 'SENT' WHEN 3
+    THEN 'QUARANTINED' ELSE CAST(status AS TEXT) END AS status,
+  attempt_count, fail_count, datetime(due_at / 1000, 'unixepoch') AS due_at,
+    datetime(next_send_at / 1000, 'unixepoch') AS next_send_at,
+  lease_owner, datetime(lease_until / 1000, 'unixepoch') AS lease_until, datetime(sent_at / 1000,
+    'unixepoch') AS sent_at, last_error
 FROM outbox;
 
 CREATE VIEW batch_job_readable AS SELECT id, action,
-  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'RUNNING' WHEN 2 THEN 'COMPLETED' WHEN 3 THEN 'FAILED' WHEN 4 THEN 'CANCELLED'
+  CASE status WHEN 0 THEN 'PENDING' WHEN 1 THEN 'RUNNING' WHEN 2 THEN 'COMPLETED' WHEN 3
+    THEN 'FAILED' WHEN 4 THEN 'CANCELLED'
     ELSE CAST(status AS TEXT) END AS status,
   total, success_count, fail_count, cancelled_count, tenant_id, app_code, requested_by,
-  datetime(created_at / 1000, 'unixepoch') AS created_at, datetime(started_at / 1000, 'unixepoch') AS started_at,
+  datetime(created_at / 1000, 'unixepoch') AS created_at, datetime(started_at / 1000,
+    'unixepoch') AS started_at,
   datetime(finished_at / 1000, 'unixepoch') AS finished_at
 FROM batch_job;
