@@ -227,10 +227,12 @@ def test_nothing_is_left_open(site, provider):
     def figures():
         return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
 
-    for n in range(3):
+    # Readers of the database and kept connections are made when they are first needed: a bounded
+    # number. A leak grows with every export.
+    for n in range(10):
         where.wait_for(where.create(parameters={"n": n}), "SUCCEEDED")
     before = figures()
-    for n in range(10, 30):
+    for n in range(100, 140):
         where.wait_for(where.create(parameters={"n": n}), "SUCCEEDED")
-    wait_until(lambda: figures()[0] <= before[0] + 3 and figures()[1] <= before[1] + 2,
-               f"descriptors and threads to return to {before}, now {figures()}", 30)
+    wait_until(lambda: figures()[0] <= before[0] + 15 and figures()[1] <= before[1] + 4,
+               f"descriptors and threads to return to {before}", 30)
