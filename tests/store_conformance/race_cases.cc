@@ -256,6 +256,29 @@ TEST_P(StoreConformance, EveryPairOfOperationsAtEveryStatement) {
   EXPECT_GT(scenarios, 1'000);
 }
 
+// A lease that is renewed between the reconciler's look and its lock is nobody's to take.
+TEST_P(StoreConformance, ARenewedLeaseIsNotRecovered) {
+  if (!quirks().second_session) GTEST_SKIP() << "needs a second store";
+  Hook other_hook;
+  const std::unique_ptr<Store> other = database().open_another(other_hook);
+  create(action());
+  const Execution execution = claim_one();
+  clock().advance(kLease);
+  database().hook.set([&](const StatementPoint& point) {
+    if (point.operation == "recover_expired_leases" && point.statement == "begin") {
+      const auto renewed = other->renew(
+          {.owner = std::string(kOwner), .lease_ms = kLease, .executions = {execution}});
+      EXPECT_STORED(renewed);
+    }
+    return Injected::kNone;
+  });
+  const auto recovered = store().recover_expired_leases(10, 0);
+  database().hook.clear();
+  ASSERT_STORED(recovered);
+  EXPECT_TRUE(recovered->empty());
+  EXPECT_EQ(finish(execution), FinishOutcome::kCommitted);
+}
+
 // D56: nothing busy reaches a caller, from 16 threads on two stores.
 TEST_P(StoreConformance, NoBusyReachesACaller) {
   Hook other_hook;
