@@ -130,6 +130,14 @@ TEST_F(FileKeeperTest, TheLongestDurationRaisesTheAge) {
   EXPECT_TRUE(has(running));
 }
 
+// I8: a host whose own clock runs days ahead takes no young object for an old one.
+TEST_F(FileKeeperTest, TheDatabasesClockSaysWhatIsOld) {
+  const std::string young = add(1, kHour, false);
+  clock_.step_wall(48 * kHour);
+  step();
+  EXPECT_TRUE(has(young));
+}
+
 // D91: the row is committed between listing and deletion.
 TEST_F(FileKeeperTest, EveryKeyIsCheckedAgainJustBefore) {
   const std::string late = add(1, 25 * kHour, false);
