@@ -116,6 +116,13 @@ std::vector<core::Pick> merged_picks(std::span<const core::Pick> picks) {
   return merged;
 }
 
+std::size_t places(std::span<const core::Pick> picks) {
+  std::size_t n = 0;
+  for (const core::Pick& pick : picks)
+    n += static_cast<std::size_t>(std::max<std::int64_t>(pick.n, 0));
+  return n;
+}
+
 NotClaimed reason_of(std::int32_t version, std::int32_t asked, TaskStatus status, bool early) {
   if (version != asked) return NotClaimed::kVersionDiffers;
   if (status == TaskStatus::kRunning) return NotClaimed::kRunning;
@@ -133,20 +140,19 @@ base::Result<std::vector<ClaimedTask>> SqlStore::claim_next(const ClaimNext& req
   const auto status = writer_.run("claim_next", [&](Session& session) {
     claimed.clear();
     std::vector<core::Pick> picks = merged_picks(request.picks);
+    claimed.reserve(std::min(kMaxBatch, places(picks)));
     bool again = true;
     for (int round = 0; again && round < kMaxPickRounds; ++round) {
       again = false;
-      std::vector<ClaimedTask> got;
+      const std::size_t taken = claimed.size();
       for (core::Pick& wanted : picks) {
-        const std::size_t room = kMaxBatch - claimed.size() - got.size();
-        const auto n = std::min(wanted.n, static_cast<std::int64_t>(room));
+        const std::size_t before = claimed.size();
+        const auto n = std::min(wanted.n, static_cast<std::int64_t>(kMaxBatch - before));
         if (n <= 0) continue;
-        const std::size_t before = got.size();
-        if (pick(session, request, known, wanted, n, got)) again = true;
-        wanted.n -= static_cast<std::int64_t>(got.size() - before);
+        if (pick(session, request, known, wanted, n, claimed)) again = true;
+        wanted.n -= static_cast<std::int64_t>(claimed.size() - before);
       }
-      take(session, request.owner, request.lease_ms, got);
-      std::move(got.begin(), got.end(), std::back_inserter(claimed));
+      take(session, request.owner, request.lease_ms, std::span(claimed).subspan(taken));
     }
   });
   WAYBILL_TRY(status);

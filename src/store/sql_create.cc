@@ -28,6 +28,25 @@ Shape shape_of(const NewTask& t) {
           t.app_code, t.requested_by, t.max_attempts, t.max_duration_ms, t.job_id};
 }
 
+// Tasks without a serial key, by shape. Neighbours mostly have the same, so the map is asked
+// seldom.
+std::map<Shape, std::vector<std::size_t>> by_shape(std::span<const NewTask* const> tasks) {
+  std::map<Shape, std::vector<std::size_t>> shapes;
+  const Shape* last = nullptr;
+  std::vector<std::size_t>* members = nullptr;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i]->serial_key) continue;
+    Shape shape = shape_of(*tasks[i]);
+    if (last == nullptr || *last != shape) {
+      const auto it = shapes.try_emplace(std::move(shape)).first;
+      last = &it->first;
+      members = &it->second;
+    }
+    members->push_back(i);
+  }
+  return shapes;
+}
+
 void insert_same(Session& session, const Shape& shape, const std::string& traces, Millis now) {
   const auto& [kind, type, lane, level, tenant, app, requester, attempts, duration, job] = shape;
   session.run("task_insert_same", kind, type, lane, level, tenant, app, requester, attempts,
@@ -76,13 +95,11 @@ void insert_new_tasks(Session& session, const Transitions& transitions,
     auto clock = session.run("clock_read");
     if (clock.next()) now = clock.integer(0);
   }
-  std::map<Shape, std::vector<std::size_t>> shapes;
+  const auto shapes = by_shape(tasks);
   std::vector<TaskId> due;
+  due.reserve(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i]->serial_key) continue;
-    shapes[shape_of(*tasks[i])].push_back(i);
-    due.push_back(ids[i]);
-    hints.add(tasks[i]->lane, tasks[i]->priority, tasks[i]->tenant_id);
+    if (!tasks[i]->serial_key) due.push_back(ids[i]);
   }
   JsonRows rest;
   const auto add_rest = [&](std::size_t i) {
@@ -93,6 +110,8 @@ void insert_new_tasks(Session& session, const Transitions& transitions,
              numbers[i]);
   };
   for (const auto& [shape, members] : shapes) {
+    const NewTask& one = *tasks[members.front()];
+    hints.add(one.lane, one.priority, one.tenant_id);
     if (members.size() < kSameShapeFrom) {
       for (const std::size_t i : members) add_rest(i);
       continue;

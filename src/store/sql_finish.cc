@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "store/fields.h"
@@ -81,7 +82,8 @@ class FinishBatch {
   std::vector<std::size_t> short_way() {
     Groups plain;
     std::vector<std::size_t> careful, slow;
-    std::set<TaskId> seen;
+    std::unordered_set<TaskId> seen;
+    seen.reserve(items_.size());
     for (std::size_t i = 0; i < items_.size(); ++i) {
       // A task named twice in one batch is looked at row by row.
       if (!seen.insert(items_[i].execution.id).second) {

@@ -75,8 +75,9 @@ void add_change(JsonRows& rows, const Transition& t) {
   if (change.reset_result) started.reset();
   std::optional<Millis> completed;
   if (core::is_ended(change.to)) completed = task.now;
-  const bool cancel =
-      !change.clear_cancel && (task.facts.cancel_requested || change.request_cancel);
+  // The flag is for a running execution; ended tasks would fill its index.
+  const bool cancel = !core::is_ended(change.to) && !change.clear_cancel &&
+                      (task.facts.cancel_requested || change.request_cancel);
   std::optional<std::string> failure_class;
   std::optional<std::string> failure_message;
   if (change.failure == core::FailureUpdate::kSet) {

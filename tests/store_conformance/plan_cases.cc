@@ -81,7 +81,7 @@ TEST_P(StoreConformance, HotStatementsUseTheirIndex) {
       {"recorded_keys", "export_object (object_key=?)"},
       {"expired_files", "export_file (storage_id=? AND rowid>?)"},
       {"poll", "outbox_due ((lane,priority,tenant_id)>(?,?,?))"},
-      {"poll", "task_cancel (lease_owner=?)"},
+      {"poll", "task_cancel (cancel_requested=?)"},
       {"slot_waiting", "task_blocked (tenant_id=? AND lane=? AND serial_key=?)"},
       {"old_idempotency", "idempotency_expiry"},
   };

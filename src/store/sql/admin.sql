@@ -52,7 +52,7 @@ FROM instance ORDER BY name;
 -- out:  pending int, oldest_due int, max_fail int, running int, now int
 SELECT (SELECT COUNT(*) FROM outbox WHERE status = 0), (SELECT MIN(due_at) FROM outbox
   WHERE status = 0 AND due_at <= waybill_now()), (SELECT MAX(fail_count) FROM outbox
-    WHERE status = 0 AND fail_count > 0), (SELECT COUNT(*)
+    WHERE fail_count > 0 AND status = 0), (SELECT COUNT(*)
     FROM task WHERE status = 1), waybill_now();
 
 -- name: has_tasks

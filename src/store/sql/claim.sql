@@ -13,7 +13,7 @@ SELECT o.task_id, o.dispatch_version, (SELECT waybill_now()), t.dispatch_version
 FROM outbox o @index(outbox_due) LEFT JOIN task t ON t.id = o.task_id
 WHERE o.status = 0 AND o.lane = :lane AND o.priority = :level AND o.tenant_id = :tenant
   AND o.due_at <= waybill_now()
-  AND (:any = 1 OR o.type IN @list(known text))
+  AND (:any = 1 OR t.id IS NULL OR t.type IN @list(known text))
 ORDER BY o.due_at, o.task_id LIMIT :n @lock_skip;
 
 -- The same over commands that a broker holds since a while.
@@ -28,7 +28,7 @@ SELECT o.task_id, o.dispatch_version, (SELECT waybill_now()), t.dispatch_version
 FROM outbox o @index(outbox_sent) LEFT JOIN task t ON t.id = o.task_id
 WHERE o.status = 2 AND o.lane = :lane AND o.priority = :level AND o.tenant_id = :tenant
   AND o.sent_at <= waybill_now() - :older
-  AND (:any = 1 OR o.type IN @list(known text))
+  AND (:any = 1 OR t.id IS NULL OR t.type IN @list(known text))
 ORDER BY o.sent_at, o.task_id LIMIT :n @lock_skip;
 
 -- name: claim_lock

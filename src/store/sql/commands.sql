@@ -5,8 +5,8 @@
 -- out:  lane text, level int, sent int
 SELECT lane, priority, SUM(n) FROM (
   SELECT lane, priority, COUNT(*) AS n FROM outbox WHERE status = 2 GROUP BY lane, priority
-  UNION ALL SELECT lane, priority, COUNT(*) AS n FROM outbox WHERE status = 0
-    AND fail_count > 0 GROUP BY lane, priority) c
+  UNION ALL SELECT lane, priority, COUNT(*) AS n FROM outbox
+    WHERE fail_count > 0 AND status = 0 GROUP BY lane, priority) c
 GROUP BY lane, priority;
 
 -- name: command_pick

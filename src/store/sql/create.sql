@@ -74,7 +74,7 @@ SELECT scope, waybill_now() FROM create_guard WHERE scope IN @list(scopes text)
 SELECT t.id, t.type, t.tenant_id, t.app_code, t.requested_by, t.requested_at, e.parameters_hash
 FROM @rows(users: tenant text, app text, requester text) r
 CROSS JOIN task t @index(task_active_user) CROSS JOIN export_task e
-WHERE t.kind = 1 AND t.status IN (0, 1) AND t.tenant_id = r.tenant AND t.app_code = r.app
+WHERE t.kind = 1 AND t.status < 2 AND t.tenant_id = r.tenant AND t.app_code = r.app
   AND t.requested_by = r.requester
   AND e.task_id = t.id;
 
@@ -83,7 +83,7 @@ WHERE t.kind = 1 AND t.status IN (0, 1) AND t.tenant_id = r.tenant AND t.app_cod
 -- in:   types text
 -- out:  type text, tenant text, active int
 SELECT t.type, t.tenant_id, COUNT(*) FROM task t @index(task_active_type)
-WHERE t.kind = 1 AND t.status IN (0, 1) AND t.type IN @list(types text) GROUP BY t.type,
+WHERE t.kind = 1 AND t.status < 2 AND t.type IN @list(types text) GROUP BY t.type,
   t.tenant_id;
 
 -- name: idempotency_find

@@ -87,7 +87,7 @@ FROM task t @index(task_blocked_walk) WHERE t.status = 6 AND t.id > :after ORDER
 
 -- name: jobs_all_ended
 -- out:  id int
-SELECT id FROM batch_job @index(job_open) WHERE status IN (0, 1) AND total > 0
+SELECT id FROM batch_job @index(job_open) WHERE status < 2 AND total > 0
   AND success_count + fail_count + cancelled_count >= total;
 
 -- 4

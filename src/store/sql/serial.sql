@@ -28,7 +28,7 @@ SELECT s.tenant_id, s.lane, s.skey, s.holder_task_id, (SELECT h.status FROM task
   WHERE h.id = s.holder_task_id), (SELECT t.id FROM task t @index(task_blocked)
     WHERE t.tenant_id = s.tenant_id
     AND t.lane = s.lane AND t.serial_key = s.skey
-     AND t.status = 6
+     AND t.serial_key IS NOT NULL AND t.status = 6
    ORDER BY t.serial_seq LIMIT 1)
 FROM @rows(keys: tenant text, lane text, skey text) r CROSS JOIN serial_slot s
 WHERE s.tenant_id = r.tenant AND s.lane = r.lane AND s.skey = r.skey;

@@ -42,7 +42,7 @@ UNION ALL SELECT 1, lane, priority, tenant_id, due_at, 0 FROM head
 UNION ALL SELECT 2, lane, priority, tenant_id, sent_at, 0 FROM sent
 UNION ALL SELECT 3, lane, 0, '', 0, 0 FROM lane_state WHERE paused = 1
 UNION ALL SELECT 4, '', 0, '', id, dispatch_version FROM task @index(task_cancel)
-  WHERE status = 1 AND cancel_requested = 1 AND lease_owner = :owner
+  WHERE cancel_requested = 1 AND (status + 0) = 1 AND lease_owner = :owner
 UNION ALL SELECT 5, h.lane, 0, '', (SELECT MIN(n.due_at) FROM outbox n @index(outbox_due)
   WHERE n.status = 0 AND n.lane = h.lane
   AND n.priority = h.priority AND n.tenant_id = h.tenant_id AND n.due_at > (SELECT waybill_now())),

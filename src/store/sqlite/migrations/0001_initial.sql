@@ -34,21 +34,23 @@ CREATE TABLE task (
   started_at BIGINT,
   completed_at BIGINT
 );
--- Finished tasks are in none of the first five. A partial index serves a statement that repeats
--- its very condition, so
--- there is one per state. The row id ends every index entry: task_pending and task_blocked_walk
--- walk by id.
+-- Finished tasks are in none of these. A partial index serves a statement that repeats its very
+-- condition, so there is one per state. Every claim and every end evaluates all these conditions:
+-- the part that is false for most tasks comes first, and none is an IN list, which SQLite would
+-- build anew for every row. The row id ends every entry: task_pending and task_blocked_walk walk by
+-- it.
 CREATE INDEX task_pending ON task(status) WHERE status = 0;
 CREATE INDEX task_running ON task(lease_until) WHERE status = 1;
-CREATE INDEX task_blocked ON task(tenant_id, lane, serial_key, serial_seq) WHERE status = 6;
 CREATE INDEX task_blocked_walk ON task(status) WHERE status = 6;
-CREATE INDEX task_cancel ON task(lease_owner) WHERE status = 1 AND cancel_requested = 1;
-CREATE UNIQUE INDEX task_serial ON task(tenant_id, lane, serial_key) WHERE status IN (0, 1)
-  AND serial_key IS NOT NULL;
+CREATE INDEX task_blocked ON task(tenant_id, lane, serial_key, serial_seq)
+  WHERE serial_key IS NOT NULL AND status = 6;
+CREATE UNIQUE INDEX task_serial ON task(tenant_id, lane, serial_key)
+  WHERE serial_key IS NOT NULL AND status < 2;
+CREATE INDEX task_cancel ON task(cancel_requested) WHERE cancel_requested = 1;
 -- Limits count active exports; lists show exports; a million items of jobs are in neither.
-CREATE INDEX task_active_user ON task(tenant_id, app_code, requested_by) WHERE kind = 1
-  AND status IN (0, 1);
-CREATE INDEX task_active_type ON task(type, tenant_id) WHERE kind = 1 AND status IN (0, 1);
+CREATE INDEX task_active_user ON task(tenant_id, app_code, requested_by)
+  WHERE kind = 1 AND status < 2;
+CREATE INDEX task_active_type ON task(type, tenant_id) WHERE kind = 1 AND status < 2;
 CREATE INDEX task_user ON task(tenant_id, app_code, requested_by) WHERE kind = 1;
 CREATE INDEX task_app ON task(tenant_id, app_code) WHERE kind = 1;
 CREATE INDEX task_job ON task(job_id) WHERE job_id IS NOT NULL;
@@ -102,7 +104,7 @@ CREATE TABLE batch_job (
   started_at BIGINT,
   finished_at BIGINT
 );
-CREATE INDEX job_open ON batch_job(status) WHERE status IN (0, 1);
+CREATE INDEX job_open ON batch_job(status) WHERE status < 2;
 CREATE INDEX job_user ON batch_job(tenant_id, app_code, requested_by);
 
 CREATE TABLE batch_item (
@@ -144,7 +146,7 @@ CREATE INDEX outbox_due ON outbox(lane, priority, tenant_id, due_at) WHERE statu
 CREATE INDEX outbox_sent ON outbox(lane, priority, tenant_id, sent_at) WHERE status = 2;
 CREATE INDEX outbox_sent_walk ON outbox(task_id) WHERE status = 2;
 CREATE INDEX outbox_held ON outbox(task_id) WHERE status = 1;
-CREATE INDEX outbox_failing ON outbox(lane, priority) WHERE status = 0 AND fail_count > 0;
+CREATE INDEX outbox_failing ON outbox(lane, priority) WHERE fail_count > 0 AND status = 0;
 
 CREATE TABLE create_guard (scope VARCHAR(80) PRIMARY KEY) WITHOUT ROWID;
 
