@@ -61,6 +61,18 @@ class SqliteDatabase final : public Database {
     return plans;
   }
 
+  std::int64_t work_of(const std::string& name) override {
+    sqlite3_stmt* statement = nullptr;
+    sqlite3_prepare_v2(raw(), sqlite_statement_texts().at(name).c_str(), -1, &statement, nullptr);
+    EXPECT_NE(statement, nullptr) << name;
+    sqlite3_bind_int(statement, sqlite3_bind_parameter_index(statement, ":any"), 1);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+    }
+    const int steps = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+    sqlite3_finalize(statement);
+    return steps;
+  }
+
   std::int64_t log_bytes() override {
     std::error_code error;
     const auto size = std::filesystem::file_size(path() + "-wal", error);

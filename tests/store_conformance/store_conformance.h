@@ -57,6 +57,8 @@ class Database {
   virtual void execute(const std::string& sql) = 0;
   // Plan lines of every named statement.
   virtual std::map<std::string, std::vector<std::string>> explain() = 0;
+  // Steps that a reading statement takes now, in the database's own unit; every type is known.
+  virtual std::int64_t work_of(const std::string& name) = 0;
   // Bytes of the write-ahead log, or 0 where there is none.
   virtual std::int64_t log_bytes() { return 0; }
 
