@@ -177,7 +177,11 @@ Change time_out(const TaskFacts& task, const EventInput& input, const RetryPolic
 
 Change give_back(const TaskFacts& task, const EventInput& input) {
   if (task.cancel_requested) return end_without_file(task, TaskStatus::kCancelled);
-  Change change = next_attempt(task, input.now);
+  // Due now, unless its owner says that it cannot begin before a while: not even with an attempt
+  // that does not count may a task come and go without a pause.
+  const base::Millis pause =
+      std::clamp<base::Millis>(input.retry_after_ms.value_or(0), 0, kMaxRetryAfterMs);
+  Change change = next_attempt(task, input.now + pause);
   change.attempts = AttemptUpdate::kTakeBack;
   set_failure(
       change, input.failure_class,

@@ -22,7 +22,7 @@ enum class Event : std::uint8_t {
   kFail,          // permanent error of the execution
   kRetryLater,    // transient error of the execution
   kOverdue,       // the execution passed its deadline and says so
-  kRelease,       // the owner gives the execution up at shutdown, or claimed and never started it
+  kRelease,       // the owner gives the execution up at shutdown, or claimed and never began it
   kStopObserved,  // the execution saw cancel_requested and stopped
   kLost,          // the lease expired (reconciler), or the serving process of the file restarted
   kCancel,        // a person cancels
@@ -55,7 +55,7 @@ struct EventInput {
   FailureClass failure_class = FailureClass::kNone;  // kFail, kRetryLater
   std::string failure_message;  // for the user; cut to kMaxFailureMessage characters
   std::optional<base::Millis>
-      retry_after_ms;               // kRetryLater: the other side asked for at least this
+      retry_after_ms;  // kRetryLater: the other side asked for at least this; kRelease: not before
   base::Millis extra_delay_ms = 0;  // kLost: spreads many recoveries
 };
 

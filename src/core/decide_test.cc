@@ -234,6 +234,23 @@ TEST(Decide, ReleaseTakesTheAttemptBack) {
   EXPECT_EQ(change.failure_message, kReleasedMessage);
 }
 
+TEST(Decide, AReleaseMayAskForAPause) {
+  TaskFacts task = facts(TaskStatus::kRunning);
+  task.attempt_count = 3;
+  EventInput in = input(Event::kRelease);
+  in.failure_message = "no room";
+  in.retry_after_ms = kMinute;
+  const Change change = decide(task, in, {});
+  EXPECT_EQ(change.to, TaskStatus::kPending);
+  EXPECT_EQ(change.attempts, AttemptUpdate::kTakeBack);
+  EXPECT_EQ(change.due_at, kNow + kMinute);
+  EXPECT_EQ(change.failure_message, "no room");
+  in.retry_after_ms = 100 * kMaxRetryAfterMs;
+  EXPECT_EQ(decide(task, in, {}).due_at, kNow + kMaxRetryAfterMs);
+  in.retry_after_ms = -1;
+  EXPECT_EQ(decide(task, in, {}).due_at, kNow);
+}
+
 TEST(Decide, LostComesBackAtOnceAndFailsAtTheLastAttempt) {
   TaskFacts task = facts(TaskStatus::kRunning);
   EventInput in = input(Event::kLost);

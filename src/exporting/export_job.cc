@@ -16,6 +16,12 @@ using core::FailureClass;
 using dispatch::Outcome;
 using dispatch::StopReason;
 
+namespace {
+
+constexpr std::int64_t kMaxSpaceDoublings = 10;  // of ExportSettings::low_space_retry_ms
+
+}  // namespace
+
 ExportJob::ExportJob(const ExportServices& services, const ExportSettings& settings,
                      store::ClaimedTask task, std::shared_ptr<const dispatch::StopFlag> stop)
     : services_(services),
@@ -67,9 +73,18 @@ ExportJob::Problem ExportJob::check_space() {
   const auto free = services_.files.free_bytes();
   if (!free.ok()) return failure_of(free.error(), "asking the file storage for free space");
   if (free.value() >= 0 && free.value() < settings_.min_free_bytes) {
-    return transient(FailureClass::kSystem, "The file storage has too little free space.");
+    return postponed("The file storage has too little free space. It is tried again automatically.",
+                     space_pause());
   }
   return std::nullopt;
+}
+
+// Doubles with every release: the version is ahead of the attempts by the releases (and by the
+// attempts before a manual retry). A disk that is full for days costs a few rows of history a day.
+base::Millis ExportJob::space_pause() const {
+  const auto released = std::clamp<std::int64_t>(
+      std::int64_t{task_.execution.version} - task_.attempt, 0, kMaxSpaceDoublings);
+  return std::min(settings_.low_space_retry_ms << released, core::kMaxRetryAfterMs);
 }
 
 ExportJob::Problem ExportJob::export_pages() {
@@ -234,6 +249,7 @@ Outcome ExportJob::failed(const Failure& failure) const {
       break;
     case Failure::Kind::kReleased:
       finish.event = core::Event::kRelease;
+      finish.retry_after_ms = failure.retry_after_ms;
       break;
     case Failure::Kind::kPermanent:
       finish.event = core::Event::kFail;

@@ -34,6 +34,7 @@ class ExportJob {
 
   Problem prepare();
   Problem check_space();
+  [[nodiscard]] base::Millis space_pause() const;
   Problem export_pages();
   Problem write_pages(PageSource& pages);
   Problem open_output(ProviderPage& first);

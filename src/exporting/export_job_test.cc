@@ -260,9 +260,23 @@ TEST_P(ExportJobTest, StorageFaultsAreTransient) {
   files.commit_error.reset();
   files.storage_error = base::unavailable("not mounted");
   expect_failed(run(), Event::kRetryLater, FailureClass::kSystem, "not mounted");
-  files.storage_error.reset();
+}
+
+// F26.8: what never began costs no attempt, and it does not come and go without a pause.
+TEST_P(ExportJobTest, TooLittleSpaceCostsNoAttempt) {
   files.free = settings.min_free_bytes - 1;
-  expect_failed(run(), Event::kRetryLater, FailureClass::kSystem, "free space");
+  task.execution.version = task.attempt;  // nothing was released before
+  const Outcome outcome = run();
+  expect_failed(outcome, Event::kRelease, FailureClass::kSystem, "too little free space");
+  EXPECT_EQ(outcome.finish.retry_after_ms, settings.low_space_retry_ms);
+  EXPECT_TRUE(http.requests().empty())
+      << "the provider is not asked for rows that cannot be stored";
+  task.execution.version += 3;
+  EXPECT_EQ(run().finish.retry_after_ms, settings.low_space_retry_ms * 8);
+  task.execution.version += 300;
+  EXPECT_EQ(run().finish.retry_after_ms, core::kMaxRetryAfterMs);
+  files.free = settings.min_free_bytes;
+  EXPECT_EQ(run().finish.event, Event::kSucceed);
 }
 
 // D93: the answer of the storage's commit is lost.

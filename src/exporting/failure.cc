@@ -18,6 +18,10 @@ Failure stopped() { return {Failure::Kind::kStopped, core::FailureClass::kNone, 
 Failure fenced() { return {Failure::Kind::kFenced, core::FailureClass::kNone, {}, {}}; }
 Failure released() { return {Failure::Kind::kReleased, core::FailureClass::kNone, {}, {}}; }
 
+Failure postponed(std::string message, base::Millis delay_ms) {
+  return {Failure::Kind::kReleased, core::FailureClass::kSystem, std::move(message), delay_ms};
+}
+
 Failure failure_of(const base::Error& error, std::string_view doing) {
   std::string message = "A problem while " + std::string(doing) + ": ";
   message += base::printable(error.message, 500) + ".";

@@ -20,7 +20,7 @@ struct Failure {
     kTransient,  // the task is tried again while it has attempts
     kStopped,    // the stop flag or the deadline says why
     kFenced,     // the task belongs to somebody else now: write nothing
-    kReleased,   // never really begun: back to the queue, the attempt is not counted
+    kReleased,   // never begun: back to the queue, perhaps for later; the attempt is not counted
   };
   Kind kind = Kind::kTransient;
   core::FailureClass failure_class = core::FailureClass::kSystem;
@@ -33,6 +33,8 @@ Failure transient(core::FailureClass failure_class, std::string message);
 Failure stopped();
 Failure fenced();
 Failure released();
+// The same with a reason for its user, and not due before `delay_ms`.
+Failure postponed(std::string message, base::Millis delay_ms);
 
 // An error of database, storage or writer while `doing` ("writing the file"): limits and broken
 // input are permanent, kCancelled is a stop, everything else may work next time.

@@ -47,8 +47,10 @@ struct ExportSettings {
       1;  // pages fetched ahead; 0 = every page is fetched when it is needed, on the same thread
 
   std::int64_t min_free_bytes = 256ll << 20;  // of the storage, before an execution starts to write
-  base::TimeZone time_zone;                   // of file names, receipts and DATETIME cells
-  bool english_titles = false;                // which of a type's titles names files and sheets
+  // Between two looks at a storage with less than that; grows with every look, up to 15 min.
+  base::Millis low_space_retry_ms = 30'000;
+  base::TimeZone time_zone;     // of file names, receipts and DATETIME cells
+  bool english_titles = false;  // which of a type's titles names files and sheets
 
   xlsx::FormulaGuard formula_guard = xlsx::FormulaGuard::kQuotePrefix;
   bool cell_refs = true;

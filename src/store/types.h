@@ -155,8 +155,8 @@ struct Finish {
       core::Event::kSucceed;  // kSucceed kFail kRetryLater kOverdue kRelease kStopObserved
   core::FailureClass failure_class = core::FailureClass::kNone;
   std::string failure_message;
-  std::optional<Millis> retry_after_ms;
-  std::optional<ExportResult> result;  // an export's success
+  std::optional<Millis> retry_after_ms;  // kRetryLater, kRelease: not due before that
+  std::optional<ExportResult> result;    // an export's success
 };
 enum class FinishOutcome : std::uint8_t {
   kCommitted,  // what was asked for is now the state (also when an earlier try with a lost answer

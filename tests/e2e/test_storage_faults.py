@@ -40,6 +40,21 @@ def test_full_disk_then_room_again(site, provider, tmp_path):
         subprocess.run(["umount", "-l", str(disk)])
 
 
+def test_too_little_space_costs_no_attempt(site, provider):
+    """Below files.min_free_mib an export does not begin: nothing is counted, and its user reads why it waits."""
+    where = site(max_attempts=1).start(environment={"WAYBILL_FILES_MIN_FREE_MIB": "1000000"})
+    task = where.create()
+    detail = wait_until(lambda: (d := where.detail(task))["failure"] and d, "the refusal to begin")
+    assert (detail["status"], detail["attempt"], detail["waitingFor"]["code"]) == ("PENDING", 0, "BACKOFF")
+    assert "too little free space" in detail["failure"]["message"]
+    assert detail["failure"]["retryAt"] == detail["waitingFor"]["until"]
+    assert not provider.requests, "nobody is asked for rows that cannot be stored"
+    where.stop()
+    where.make_due()
+    where.start()
+    assert where.wait_for(task, "SUCCEEDED")["attempt"] == 1
+
+
 def test_file_size_limit_of_the_process(site, provider):
     """RLIMIT_FSIZE stands for a disk that refuses a write in the middle of a file."""
     provider.rows = 40000
