@@ -6,17 +6,12 @@
 #define WAYBILL_XLSX_VERIFY_H_
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "xlsx/random_read.h"
 
 namespace waybill::xlsx {
-
-// Fills `buffer` from `offset`; returns how many bytes exist there.
-using RandomRead =
-    std::function<base::Result<std::size_t>(std::uint64_t offset, std::span<char> buffer)>;
 
 struct Verified {
   std::vector<std::int64_t> rows_per_sheet;  // <row> elements, header included
