@@ -18,7 +18,8 @@ namespace waybill::xlsx {
 // Not thread-safe.
 class PagedBytes {
  public:
-  static constexpr std::size_t kPageBytes = 64u << 10;
+  // Small, since a file that uses its strings in a random order reads a page for each.
+  static constexpr std::size_t kPageBytes = 4u << 10;
 
   // `memory_bytes` is rounded down to whole pages, at least two. The file is made in `folder`
   // (empty: $TMPDIR, else /tmp) when it is first needed, and holds at most `max_bytes`.

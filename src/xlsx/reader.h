@@ -66,7 +66,7 @@ struct ReaderOptions {
   std::uint64_t max_part_bytes = kMaxReadPartBytes;
   std::uint64_t max_total_bytes = kMaxReadTotalBytes;
   std::uint64_t max_temp_bytes = kMaxReadTempBytes;
-  std::string temp_folder;  // empty: $TMPDIR, else /tmp
+  std::string temp_folder = {};  // empty: $TMPDIR, else /tmp
 };
 
 // The rows of one sheet. Not thread-safe; stays on one thread.
