@@ -22,6 +22,11 @@ class Wake {
     }
     condition_.notify_all();
   }
+  // The condition now, cleared; never waits. For a scheduler that runs many loops itself.
+  bool take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(raised_, false);
+  }
   // Waits until raised or for `timeout` milliseconds; clears the condition. True when it was
   // raised.
   bool wait_for(Millis timeout) {

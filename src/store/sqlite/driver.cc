@@ -157,6 +157,7 @@ void SqliteDriver::on_connect(soci::session& session, SessionRole role) {
                               "; PRAGMA wal_autocheckpoint=" + std::to_string(kCheckpointPages) +
                               "; PRAGMA journal_size_limit=" + std::to_string(kLogBytesKept);
   execute(session, pragmas.c_str());
+  if (options_.on_connection) options_.on_connection(db);
 }
 
 // IMMEDIATE: a transaction that reads first and then finds the write lock taken could never be

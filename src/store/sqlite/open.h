@@ -3,6 +3,7 @@
 #ifndef WAYBILL_STORE_SQLITE_OPEN_H_
 #define WAYBILL_STORE_SQLITE_OPEN_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,8 @@ struct SqliteOptions {
   bool durable = true;
   base::Millis busy_timeout_ms = 10'000;  // how long a foreign write lock is waited for, 0..600,000
   int readers = 4;                        // 1..64
+  // For the simulator: called once with each new connection (a sqlite3*), before its first use.
+  std::function<void(void*)> on_connection{};
 };
 
 // Opens or creates the file; migrate() is the caller's. `seams` and what it refers to must outlive

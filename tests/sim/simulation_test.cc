@@ -1,0 +1,56 @@
+// The simulation as a test: fixed seeds always, fresh ones where there is more time.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "tests/sim/run.h"
+
+namespace waybill::sim {
+namespace {
+
+constexpr std::uint64_t kFixedSeeds = 200;
+constexpr std::uint64_t kFreshSeeds = 1'000;  // --all
+constexpr std::uint64_t kDeepSeeds = 20'000;  // --deep
+
+void expect_holds(std::uint64_t seed) {
+  const RunReport report = run(seed, kDefaultSteps, false);
+  if (!report.violation) return;
+  std::string story;
+  for (const std::string& line : report.story) story += line + "\n";
+  ADD_FAILURE() << report.violation->invariant << " (task " << report.violation->task
+                << "): " << report.violation->what << "\n"
+                << story << "replay: build/release/waybill_sim --seed " << seed << " --trace";
+}
+
+TEST(Simulation, EveryInvariantHoldsForFixedSeeds) {
+  for (std::uint64_t seed = 1; seed <= kFixedSeeds && !HasFailure(); ++seed) expect_holds(seed);
+}
+
+// A failing seed is worth something only if everybody can see it again.
+TEST(Simulation, OneSeedIsOneStory) {
+  for (const std::uint64_t seed : {3, 11, 12}) {
+    const RunReport first = run(seed, kDefaultSteps, false);
+    const RunReport second = run(seed, kDefaultSteps, false);
+    EXPECT_EQ(first.fingerprint, second.fingerprint) << seed;
+    EXPECT_EQ(first.steps, second.steps) << seed;
+    EXPECT_EQ(first.virtual_ms, second.virtual_ms) << seed;
+    EXPECT_NE(first.fingerprint, run(seed + 100, kDefaultSteps, false).fingerprint);
+  }
+}
+
+TEST(Simulation, EveryInvariantHoldsForFreshSeeds) {
+  const bool deep = std::getenv("WAYBILL_TEST_DEEP") != nullptr;
+  if (!deep && std::getenv("WAYBILL_TEST_ALL") == nullptr) GTEST_SKIP() << "needs --all or --deep";
+  const auto today = std::chrono::system_clock::now().time_since_epoch();
+  const auto first =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count()) *
+      1'000;
+  const std::uint64_t seeds = deep ? kDeepSeeds : kFreshSeeds;
+  for (std::uint64_t i = 0; i < seeds && !HasFailure(); ++i) expect_holds(first + i);
+}
+
+}  // namespace
+}  // namespace waybill::sim
