@@ -44,6 +44,8 @@ void Crew::start_whole() {
   wish.export_types = all_export_types();
   wish.action_types = all_action_types();
   wish.poll_max_ms = 20'000;
+  // Without the sweep only the reconciler makes up for what a broker lost.
+  wish.sweep_after_ms = world_.scheduler.chance(0.5) ? 0 : 5'000;
   wish.retention_ms = 30 * 86'400'000LL;
   begin(std::move(wish));
 }

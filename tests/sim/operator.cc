@@ -235,7 +235,7 @@ void Operator::write_poison() {
   if (const core::TaskId id = any_task(); id != 0 && dice.chance(0.7)) {
     message.properties = {{"taskId", std::to_string(id)},
                           {"dispatchVersion", std::to_string(dice.between(1, 3))},
-                          {"eventId", "00000000-0000-4000-8000-000000000000"},
+                          {"eventId", kForeignEventId},
                           {"schemaVersion", "1"}};
   }
   world_.broker.inject(message);

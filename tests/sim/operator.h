@@ -13,6 +13,8 @@
 namespace waybill::sim {
 
 inline constexpr std::size_t kMaxTasks = 60;  // of one run
+// Of messages that no publisher wrote.
+inline constexpr const char* kForeignEventId = "00000000-0000-4000-8000-000000000000";
 
 class Operator {
  public:

@@ -39,6 +39,7 @@ bool Rules::all_ended() const {
 
 void Rules::look(const Process* by, std::string_view operation) {
   const Changes changes = read_changes();
+  judge_commands_of_claims(changes);
   judge_all(changes, by, operation);
   std::set<core::TaskId> touched;
   std::set<std::tuple<std::string, std::string, std::string>> keys;
@@ -55,6 +56,21 @@ void Rules::look(const Process* by, std::string_view operation) {
   judge_jobs(jobs);
   for (const ProgressChange& change : changes.progress) {
     if (operation == "save_progress") judge_progress(change, by);
+  }
+}
+
+// A claim takes its command away in the same transaction; a task without one is not run (I9).
+void Rules::judge_commands_of_claims(const Changes& changes) {
+  std::set<core::Execution> taken;
+  for (const CommandChange& change : changes.commands) {
+    if (change.before && !change.after) taken.insert(change.execution);
+  }
+  for (const TaskChange& change : changes.tasks) {
+    const bool claimed = change.before && change.after &&
+                         change.before->status == TaskStatus::kPending &&
+                         change.after->status == TaskStatus::kRunning;
+    if (claimed && !taken.contains({change.id, change.after->version}))
+      broken("I9", change.id, "claimed without its command");
   }
 }
 

@@ -87,6 +87,7 @@ class Rules {
   Changes read_changes();
   void judge_all(const Changes& changes, const Process* by, std::string_view operation);
   void take(const TaskChange& change);
+  void judge_commands_of_claims(const Changes& changes);
   void judge(const TaskChange& change, const Process* by, std::string_view operation);
   void judge_version(core::TaskId id, const TaskView& before, const TaskView& after,
                      std::string_view operation);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
+#include "tests/sim/operator.h"
 #include "tests/sim/process.h"
+#include "tests/sim/rules.h"
 #include "tests/sim/world.h"
 
 namespace waybill::sim {
@@ -108,14 +111,42 @@ base::Result<std::vector<store::ClaimedTask>> SimStore::claim_next(
 }
 base::Result<std::vector<store::DeliveredOutcome>> SimStore::claim_delivered(
     const store::ClaimDelivered& request) {
-  return through("claim_delivered", [&] { return world_.store->claim_delivered(request); });
+  return through("claim_delivered", [&] {
+    auto outcomes = world_.store->claim_delivered(request);
+    for (std::size_t i = 0; outcomes.ok() && i < outcomes->size(); ++i) {
+      const auto& claimed = (*outcomes)[i].claimed;
+      if (claimed && claimed->execution != request.commands[i])
+        world_.violate("I4", claimed->execution.id,
+                       "a delivery started another version than its own");
+    }
+    return outcomes;
+  });
 }
 base::Result<store::RenewReport> SimStore::renew(const store::Renew& request) {
   return through("renew", [&] { return world_.store->renew(request); });
 }
 base::Result<std::vector<store::FinishOutcome>> SimStore::finish(
     std::string_view owner, std::span<const store::Finish> items) {
-  return through("finish", [&] { return world_.store->finish(owner, items); });
+  return through("finish", [&] {
+    std::map<core::TaskId, std::int32_t> released;
+    for (const store::Finish& item : items) {
+      const auto task = world_.rules->tasks().find(item.execution.id);
+      if (item.event == core::Event::kRelease && task != world_.rules->tasks().end() &&
+          task->second.status == core::TaskStatus::kRunning &&
+          task->second.version == item.execution.version && task->second.owner == owner)
+        released[item.execution.id] = task->second.attempts;
+    }
+    auto outcomes = world_.store->finish(owner, items);
+    world_.observe(&process_, "finish");
+    for (const auto& [id, attempts] : released) {
+      const TaskView& task = world_.rules->tasks().at(id);
+      const bool waits =
+          task.status == core::TaskStatus::kPending || task.status == core::TaskStatus::kBlocked;
+      if (waits && task.attempts != attempts - 1)
+        world_.violate("I13", id, "a release cost an attempt");
+    }
+    return outcomes;
+  });
 }
 base::Result<bool> SimStore::record_object(std::string_view owner, const core::Execution& execution,
                                            std::string_view key, std::string_view storage_id) {
@@ -144,7 +175,13 @@ base::Result<std::int64_t> SimStore::settle_commands(std::string_view owner,
   return through("settle_commands", [&] { return world_.store->settle_commands(owner, items); });
 }
 base::Result<store::DeadLetterOutcome> SimStore::quarantine(const store::DeadLetter& letter) {
-  return through("quarantine", [&] { return world_.store->quarantine(letter); });
+  return through("quarantine", [&] {
+    auto outcome = world_.store->quarantine(letter);
+    if (outcome.ok() && *outcome == store::DeadLetterOutcome::kQuarantined &&
+        letter.event_id == kForeignEventId)
+      world_.violate("I11", letter.execution.id, "buried because of somebody else's message");
+    return outcome;
+  });
 }
 base::Result<bool> SimStore::begin_pass(Millis stall_ms, Millis grace_ms) {
   return through("begin_pass", [&] { return world_.store->begin_pass(stall_ms, grace_ms); });
