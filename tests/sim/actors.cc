@@ -91,7 +91,9 @@ base::Result<std::vector<transport::Delivery>> WatchedTransport::receive(
   WAYBILL_ASSIGN(auto deliveries, inner_->receive(stream, credit, wait_ms));
   for (const transport::Delivery& delivery : deliveries) {
     const auto message = core::parse_message(delivery.message.payload, delivery.message.properties);
-    if (message.ok()) held_[delivery.token] = message->execution;
+    if (!message.ok()) continue;
+    held_[delivery.token] = message->execution;
+    process_.delivered(message->execution);
   }
   return deliveries;
 }

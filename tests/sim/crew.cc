@@ -27,6 +27,8 @@ Wish Crew::draw_wish() const {
   wish.poll_max_ms = dice.chance(0.3) ? 1'000 : 10'000;
   wish.sweep_after_ms = dice.chance(0.2) ? 0 : 5'000;
   wish.retention_ms = dice.chance(0.3) ? 3'600'000 : 30 * 86'400'000LL;
+  if (dice.chance(0.2)) wish.history_ms = 7'200'000;
+  if (dice.chance(0.2)) wish.sent_keep_ms = 7'200'000;
   return wish;
 }
 

@@ -31,7 +31,7 @@ MUTATIONS = {
     "success-without-version": [("src/store/sql/finish.sql", "dispatch_version = :version AND (status + 0) = 1\n",
                                  "(dispatch_version = :version OR 1 = 1) AND (status + 0) = 1\n"),
                                 ("src/store/sql_finish.cc", "row.version == item.execution.version && row.owner == owner_ &&",
-                                 "row.owner == owner_ &&")],
+                                 "row.version >= item.execution.version && row.owner == owner_ &&")],
     "success-after-deadline": [("src/store/sql/finish.sql", "  AND execution_deadline_at > waybill_now() AND (kind",
                                 "  AND (kind"),
                                ("src/core/decide.cc", "if (task.execution_deadline_at <= now) return refuse(task, Refusal::kOverdue);", "")],

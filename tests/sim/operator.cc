@@ -173,6 +173,7 @@ void Operator::processes() {
   if (alive.empty() || !world_.faulty) return;
   Process& one = *alive[static_cast<std::size_t>(
       dice.between(0, static_cast<std::int64_t>(alive.size()) - 1))];
+  const Process::Visit visit(one);
   if (dice.chance(world_.faults.crash_before * 5)) one.crash("in an idle moment");
   if (dice.chance(world_.faults.freeze * 5)) one.freeze(dice.between(10, 3 * one.lease_ms()));
   if (dice.chance(0.01) && one.wish().consumer && !one.dead()) one.terminate();
@@ -242,7 +243,7 @@ void Operator::write_poison() {
 }
 
 void Operator::heal() {
-  stop();
+  end();  // or its last deed, such as a pause, could come after this
   world_.faulty = false;
   world_.broker.set_down(false);
   world_.broker.set_faults({});
@@ -252,6 +253,10 @@ void Operator::heal() {
   for (Process* process : world_.crew->alive()) {
     process->group().frozen_until = 0;
     process->disturb();
+    // The upgrade is over. (Without the sweep, messages of new types could go on reaching old
+    // programs, which acknowledge them and leave the task to the reconciler's next turn.)
+    if (process->wish().action_types != all_action_types()) process->crash("to be upgraded");
+    process->reload(all_export_types());
   }
   // What only an older program, or one without the role, could do is done by this one.
   world_.crew->start_whole();
@@ -259,6 +264,7 @@ void Operator::heal() {
 }
 
 void Operator::end() {
+  stopped_ = true;
   group_.dead = true;
   world_.scheduler.bury(group_);
 }

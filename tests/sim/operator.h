@@ -20,17 +20,14 @@ class Operator {
  public:
   explicit Operator(World& world) : world_(world), group_{.name = "operator"} {}
   void start();
-  // Ends the deeds; the fiber ends with its next turn.
-  void stop() { stopped_ = true; }
   // Faults end, everybody goes on, and at least one process is able to do everything.
   void heal();
-  // Its fiber ends now. Before the processes go.
-  void end();
   // One process is enough to tidy up.
   void leave_one();
 
  private:
   void act();
+  void end();
   void deed();
   void create_export(Process& by);
   void create_actions(Process& by);

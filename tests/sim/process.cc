@@ -131,6 +131,8 @@ void Process::make_settings() {
   settings_.heartbeat_ms = wish_.lease_ms / 5;
   settings_.poll_max_ms = wish_.poll_max_ms;
   settings_.sweep_after_ms = wish_.sweep_after_ms;
+  settings_.history_keep_ms = wish_.history_ms;
+  settings_.sent_keep_ms = wish_.sent_keep_ms;
   export_settings_.owner = settings_.owner;
   export_settings_.prefetched_pages = 0;  // one thread: pages are fetched when they are needed
   export_settings_.min_free_bytes = 0;

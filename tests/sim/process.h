@@ -41,6 +41,7 @@ struct Wish {
   Millis poll_max_ms = 5'000;
   Millis sweep_after_ms = 5'000;
   Millis retention_ms = 3'600'000;  // of finished files
+  Millis history_ms = 90 * 86'400'000LL, sent_keep_ms = 7 * 86'400'000LL;
 };
 
 // What everybody knows when nothing is old or reloaded.
@@ -85,6 +86,12 @@ class Process {
   void poll_soon() { dispatch_->poll_soon(); }
   // Deliveries of an execution that it holds and has not answered.
   [[nodiscard]] int unanswered(const core::Execution& execution) const;
+  // The database has answered a claim of this delivered execution, whatever the answer was.
+  void claim_answered(const core::Execution& execution) { answered_.insert(execution); }
+  void delivered(const core::Execution& execution) { answered_.erase(execution); }
+  [[nodiscard]] bool has_answer(const core::Execution& execution) const {
+    return answered_.contains(execution);
+  }
 
   // Somebody outside is in the middle of a call to it, and its memory has to stay.
   class Visit {
@@ -118,6 +125,7 @@ class Process {
   Millis clock_offset_ = 0;
   Millis disturbed_at_ = 0;
   int visits_ = 0;
+  std::set<core::Execution> answered_;
   dispatch::Settings settings_;
   exporting::ExportSettings export_settings_;
   std::shared_ptr<const registry::Snapshot> snapshot_;

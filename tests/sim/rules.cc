@@ -37,6 +37,25 @@ bool Rules::all_ended() const {
                      [](const auto& t) { return core::is_ended(t.second.status); });
 }
 
+// Every attempt may last its whole duration, after a lease that ran out and the longest back-off;
+// tasks of one key follow each other. A message that the broker lost is sent again after at most
+// 600 s * 2^5, once.
+Millis Rules::time_to_end() const {
+  constexpr Millis kLostMessageMs = 600'000 * 32 + 3'600'000;
+  constexpr Millis kPerAttemptMs = 2 * 300'000 + 900'000 * 12 / 10;
+  std::map<std::tuple<std::string, std::string, std::string>, Millis> lines;
+  Millis longest = 0;
+  for (const auto& [id, task] : tasks_) {
+    if (core::is_ended(task.status)) continue;
+    const Millis own = (task.max_attempts - std::min(task.attempts, task.max_attempts) + 1) *
+                       (task.max_duration + kPerAttemptMs);
+    const bool alone = task.key.empty();
+    Millis& line = lines[{task.tenant, task.lane, alone ? std::to_string(id) : task.key}];
+    longest = std::max(longest, line += own);
+  }
+  return kLostMessageMs + longest;
+}
+
 void Rules::look(const Process* by, std::string_view operation) {
   const Changes changes = read_changes();
   judge_commands_of_claims(changes);
@@ -101,7 +120,7 @@ void Rules::take(const TaskChange& change) {
   if (!change.after) {
     tasks_.erase(change.id);
     if (!any.key.empty()) by_key_[key].erase(change.id);
-    if (any.job) by_job_[*any.job].erase(change.id);
+    if (any.job) aged_jobs_.insert(*any.job);
     return;
   }
   TaskView& mirror = tasks_[change.id];
@@ -219,6 +238,8 @@ void Rules::judge_claim(core::TaskId id, const TaskView& before, const TaskView&
 void Rules::judge_recovery(core::TaskId id, const TaskView& before) {
   const Millis now = world_.scheduler.clock.wall_ms();
   if (before.lease_until.value_or(0) > now) broken("I6", id, "recovered under a living lease");
+  // Beyond its deadline nobody renews it: an execution that never notices is ended like this, too.
+  if (before.deadline <= now) return;
   for (const Process* process : Process::alive(world_)) {
     if (process->owner() != before.owner) continue;
     const Millis calm = before.lease_until.value_or(0) - process->disturbed_at();
@@ -273,6 +294,8 @@ void Rules::judge_state(core::TaskId id) {
       broken("I4", id, "an old command is still there");
   }
   if (own != nullptr) task.command_lost = false;
+  if (task.status == TaskStatus::kRunning && (!task.lease_until || task.owner.empty()))
+    broken("I6", id, "RUNNING without a lease: no sweep would find it");
   if (task.status == TaskStatus::kPending) {
     if (own == nullptr && !task.command_lost) broken("I2", id, "PENDING without a command");
     if (own != nullptr && own->status == CommandStatus::kQuarantined)
@@ -299,6 +322,7 @@ void Rules::judge_keys(const std::set<std::tuple<std::string, std::string, std::
 
 void Rules::judge_jobs(const std::set<std::int64_t>& jobs) {
   for (const std::int64_t job : jobs) {
+    if (aged_jobs_.contains(job)) continue;  // it counts items that retention has taken
     std::int64_t succeeded = 0, failed = 0, cancelled = 0;
     for (const core::TaskId id : by_job_[job]) {
       const TaskStatus status = tasks_[id].status;
@@ -346,7 +370,7 @@ void Rules::acknowledged(const Process& by, const core::Execution& execution,
   const bool claimable = task->second.status == TaskStatus::kPending &&
                          task->second.version == execution.version &&
                          task->second.due_at <= world_.scheduler.clock.wall_ms();
-  if (claimable && by.knows(task->second.type))
+  if (claimable && by.knows(task->second.type) && !by.has_answer(execution))
     broken("I5", execution.id, "acknowledged by " + by.owner() + " without a claim");
 }
 

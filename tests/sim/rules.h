@@ -62,6 +62,8 @@ class Rules {
   [[nodiscard]] const std::map<core::TaskId, TaskView>& tasks() const { return tasks_; }
   [[nodiscard]] const std::map<core::Execution, CommandView>& commands() const { return commands_; }
   [[nodiscard]] bool all_ended() const;
+  // Until when, counted from a moment without faults, everything must have ended.
+  [[nodiscard]] Millis time_to_end() const;
   void command_was_taken_away(core::TaskId id) { tasks_[id].command_lost = true; }
 
  private:
@@ -114,6 +116,7 @@ class Rules {
   std::set<core::Execution> delivered_;  // claimed because a broker's delivery asked for it
   std::map<std::tuple<std::string, std::string, std::string>, std::set<core::TaskId>> by_key_;
   std::map<std::int64_t, std::set<core::TaskId>> by_job_;
+  std::set<std::int64_t> aged_jobs_;
 };
 
 }  // namespace waybill::sim

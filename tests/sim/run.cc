@@ -15,10 +15,7 @@
 namespace waybill::sim {
 namespace {
 
-// Once nothing fails any more, everything has ended after this; the longest of a task's own waits
-// (a message that the broker lost is sent again after 600 s * 2^5) comes on top once.
-constexpr Millis kHealMs = 24 * 3'600'000LL;
-// Then the storage is cleaned: the orphan age, and a few scans.
+// After the last end the storage is cleaned: the orphan age, and a few scans.
 constexpr Millis kCleanMs = 40 * 60'000LL;
 
 void turns(World& world, std::int64_t steps) {
@@ -107,8 +104,14 @@ void judge_files(World& world) {
 
 void judge_end(World& world) {
   for (const auto& [id, task] : world.rules->tasks()) {
-    if (!core::is_ended(task.status))
-      world.violate("I1", id, "did not end: " + std::string(core::to_string(task.status)));
+    if (core::is_ended(task.status)) continue;
+    std::string what = "did not end: " + std::string(core::to_string(task.status));
+    const auto command = world.rules->commands().find({id, task.version});
+    if (command != world.rules->commands().end()) {
+      what += ", its command " + std::string(core::to_string(command->second.status)) + " after " +
+              std::to_string(command->second.sends) + " sends";
+    }
+    world.violate("I1", id, what);
   }
   for (const auto& [execution, command] : world.rules->commands()) {
     if (command.status != core::CommandStatus::kQuarantined)
@@ -130,7 +133,8 @@ RunReport run(std::uint64_t seed, std::int64_t steps, bool follow) {
   crowd.start();
   turns(world, steps);
   crowd.heal();
-  const bool ended = turns_until(world, kHealMs, [&world] { return world.rules->all_ended(); });
+  const bool ended =
+      turns_until(world, world.rules->time_to_end(), [&world] { return world.rules->all_ended(); });
   if (ended) {
     crowd.leave_one();
     const Millis until = world.scheduler.now() + kCleanMs;
@@ -149,7 +153,6 @@ RunReport run(std::uint64_t seed, std::int64_t steps, bool follow) {
   } else if (world.violation) {
     report.story.assign(world.book.lines().begin(), world.book.lines().end());
   }
-  crowd.end();
   world.crew->end_all();
   return report;
 }

@@ -114,6 +114,7 @@ base::Result<std::vector<store::DeliveredOutcome>> SimStore::claim_delivered(
   return through("claim_delivered", [&] {
     auto outcomes = world_.store->claim_delivered(request);
     for (std::size_t i = 0; outcomes.ok() && i < outcomes->size(); ++i) {
+      process_.claim_answered(request.commands[i]);
       const auto& claimed = (*outcomes)[i].claimed;
       if (claimed && claimed->execution != request.commands[i])
         world_.violate("I4", claimed->execution.id,
