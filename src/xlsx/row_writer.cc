@@ -67,6 +67,7 @@ RowWriter::RowWriter(const std::vector<Column>& columns, const WriterOptions& op
       plans_(columns.size()) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     plans_[i].head.set(refs_ ? "<c r=\"" + column_letters(i) : "<c");
+    plans_[i].column = i;
     plans_[i].type = columns[i].type;
     plans_[i].shares = options.shared_string_budget_bytes > 0;
   }
@@ -85,6 +86,7 @@ RowWriter::RowWriter(const std::vector<Column>& columns, const WriterOptions& op
 void RowWriter::begin_row(std::int64_t number) {
   char* p = put(out_.reserve(kCellFrame), "<row r=\"");
   char* const end = std::to_chars(p, p + 16, number).ptr;
+  out_.mark(p, end, columns_.size());
   row_.set({p, static_cast<std::size_t>(end - p)});
   out_.advance(put(end, "\">"));
   if (!refs_) row_.size = 0;
@@ -219,6 +221,7 @@ void RowWriter::put_boolean(Plan& plan, bool truth) {
   char* p = open_cell(out_.reserve(kCellFrame), plan);
   p = forms_[index(Style::kGeneral)].boolean.put(p);
   *p++ = truth ? '1' : '0';
+  out_.mark(p - 1, p, plan.column);
   out_.advance(put(p, kEndValue));
 }
 
@@ -228,8 +231,9 @@ bool RowWriter::put_date(const Plan& plan, std::string_view text) {
   const bool with_time = plan.type == ColumnType::kDateTime;
   char* p = open_cell(out_.reserve(kCellFrame), plan);
   p = forms_[index(with_time ? Style::kDateTime : Style::kDate)].number.put(p);
-  p = put_serial(p, *serial, with_time);
-  out_.advance(put(p, kEndValue));
+  char* const end = put_serial(p, *serial, with_time);
+  out_.mark(p, end, plan.column);
+  out_.advance(put(end, kEndValue));
   return true;
 }
 
@@ -242,6 +246,7 @@ bool RowWriter::put_number(Plan& plan, PaddedText token, bool from_number) {
     case NumberKind::kNumber: {
       char* p = open_cell(out_.reserve(kCellFrame + cell.text.size()), plan);
       p = forms_[index(Style::kGeneral)].number.put(p);
+      out_.mark(p, p + cell.text.size(), plan.column);
       if (cell.text.data() == token.data && cell.text.size() <= kTextPadding) {
         std::memcpy(p, token.data, kTextPadding);  // a fixed size is a few instructions, not a call
         p += cell.text.size();
@@ -331,10 +336,11 @@ bool RowWriter::put_raw_inline(const Plan& plan, PaddedText raw) {
   const CellForms& form = forms_[index(style)];
   p = preserve ? form.inline_preserve.put(p) : form.inline_text.put(p);
   if (apostrophe) *p++ = '\'';
-  p = escape_json(p, raw);
-  if (p == nullptr) return false;
+  char* const end = escape_json(p, raw);
+  if (end == nullptr) return false;
   counters_.cells_guarded += formula ? 1 : 0;
-  out_.advance(put(p, kEndInline));
+  out_.mark(p, end, plan.column, true);
+  out_.advance(put(end, kEndInline));
   return true;
 }
 
@@ -349,8 +355,9 @@ bool RowWriter::put_if_shared(Plan& plan, std::string_view text, Style style) {
   if (!found) return false;
   char* p = open_cell(out_.reserve(kCellFrame), plan);
   p = forms_[index(style)].shared.put(p);
-  p = std::to_chars(p, p + 16, found->index).ptr;
-  out_.advance(put(p, kEndValue));
+  char* const end = std::to_chars(p, p + 16, found->index).ptr;
+  out_.mark(p, end, plan.column);
+  out_.advance(put(end, kEndValue));
   return true;
 }
 
@@ -360,7 +367,10 @@ void RowWriter::put_inline(const Plan& plan, PaddedText text, Style style, bool 
   p = needs_preserve(text.view()) ? form.inline_preserve.put(p) : form.inline_text.put(p);
   if (apostrophe) *p++ = '\'';
   out_.advance(p);
+  const std::uint64_t flushes = out_.flushes();
   put_escaped(out_, text);
+  char* const end = out_.at();
+  if (out_.flushes() == flushes) out_.mark(p, end, plan.column, true);
   out_.put(kEndInline);
 }
 

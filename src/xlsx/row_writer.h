@@ -52,6 +52,7 @@ class RowWriter {
   };
   struct Plan {
     Piece<16> head;  // `<c r="AB`
+    std::size_t column = 0;
     ColumnType type = ColumnType::kString;
     bool shares = true;  // still worth looking its texts up
     std::uint32_t lookups = 0;

@@ -6,6 +6,7 @@
 
 #include "xlsx/json_rows.h"
 #include "xlsx/parts.h"
+#include "xlsx/row_packer.h"
 #include "xlsx/row_writer.h"
 #include "xlsx/shared_strings.h"
 #include "xlsx/sheet_name.h"
@@ -28,7 +29,8 @@ class XlsxWriter final : public Writer, private RowHandler {
       : columns_(std::move(columns)),
         options_(std::move(options)),
         zip_(std::move(sink), options_.compression, options_.max_file_bytes),
-        xml_(zip_),
+        row_packer_(zip_, columns_.size() + 1),  // the row's number is a column too
+        xml_(zip_, options_.compression == Compression::kFast ? &row_packer_ : nullptr),
         strings_(options_.shared_string_budget_bytes),
         page_(columns_),
         rows_(columns_, options_, xml_, strings_, report_) {}
@@ -90,6 +92,7 @@ class XlsxWriter final : public Writer, private RowHandler {
     sheets_.push_back({names_.next(options_.sheet_name), 1});
     report_.rows_per_sheet.push_back(0);
     WAYBILL_TRY(zip_.begin(sheet_path(sheets_.size()), large_));
+    xml_.begin_rows();
     xml_.put(sheet_head(columns_, first));
     rows_.put_header(first);
     return xml_.status();
@@ -97,6 +100,7 @@ class XlsxWriter final : public Writer, private RowHandler {
 
   base::Status close_sheet() {
     xml_.put(sheet_tail(columns_.size(), sheets_.back().last_row));
+    xml_.end_rows();
     return end_part();
   }
 
@@ -126,6 +130,7 @@ class XlsxWriter final : public Writer, private RowHandler {
   const bool large_ = options_.max_file_bytes >= kLargeFileBytes;
   WriterReport report_;
   ZipWriter zip_;
+  RowPacker row_packer_;
   XmlBuffer xml_;
   SharedStrings strings_;
   JsonRows page_;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/result.h"
+#include "xlsx/row_packer.h"
 #include "xlsx/zip_writer.h"
 
 namespace waybill::xlsx {
@@ -23,21 +24,27 @@ namespace waybill::xlsx {
 class XmlBuffer {
  public:
   static constexpr std::size_t kBytes =
-      96u << 10;  // with its reader it stays inside a core's own cache
+      128u << 10;  // with its reader it stays inside a core's own cache
   static constexpr std::size_t kMaxReserve = 32u << 10;  // of one reserve()
 
-  explicit XmlBuffer(ZipWriter& zip)
-      : zip_(zip), buffer_(kBytes + kMaxReserve), at_(buffer_.data()) {}
+  XmlBuffer(ZipWriter& zip, RowPacker* rows)
+      : zip_(zip),
+        rows_(rows),
+        buffer_(RowCoder::kPadding + kMaxDistance + kBytes + kMaxReserve + RowCoder::kPadding),
+        text_(buffer_.data() + RowCoder::kPadding),
+        fresh_(text_),
+        at_(text_) {}
   XmlBuffer(const XmlBuffer&) = delete;
   XmlBuffer& operator=(const XmlBuffer&) = delete;
 
   // A place for `bytes` bytes. REQUIRES: bytes <= kMaxReserve. Follow with advance().
   char* reserve(std::size_t bytes) {
     WAYBILL_CHECK(bytes <= kMaxReserve, "reserve() over its bound");
-    if (at_ >= buffer_.data() + kBytes) flush();
+    if (at_ >= text_ + kMaxDistance + kBytes) flush();
     return at_;
   }
   void advance(char* end) { at_ = end; }
+  [[nodiscard]] char* at() const { return at_; }
 
   // Any length.
   void put(std::string_view text) {
@@ -55,22 +62,36 @@ class XmlBuffer {
     advance(std::to_chars(p, p + 24, number).ptr);
   }
 
-  // Hands everything to the ZIP writer.
-  void flush() {
-    const std::string_view ready(buffer_.data(), static_cast<std::size_t>(at_ - buffer_.data()));
-    at_ = buffer_.data();
-    if (status_.ok() && !ready.empty()) status_ = zip_.write(ready);
+  // Between these two the text is a sheet, and values may be marked.
+  void begin_rows();
+  void end_rows();
+  // [begin, end) is the value of a column. REQUIRES: no flush() since `begin` was given out.
+  void mark(const char* begin, const char* end, std::size_t column, bool repeats = false) {
+    if (marking_) rows_->mark(offset(begin), offset(end), column, repeats);
   }
+
+  // Hands everything to the ZIP writer. Places given out before are void after it.
+  void flush();
+  [[nodiscard]] std::uint64_t flushes() const { return flushes_; }
   [[nodiscard]] const base::Status& status() const { return status_; }
   // Uncompressed bytes of the open part, those in the buffer included.
   [[nodiscard]] std::uint64_t part_bytes() const {
-    return zip_.part_bytes() + static_cast<std::uint64_t>(at_ - buffer_.data());
+    return zip_.part_bytes() + static_cast<std::uint64_t>(at_ - fresh_);
   }
 
  private:
+  [[nodiscard]] std::size_t offset(const char* p) const {
+    return static_cast<std::size_t>(p - text_);
+  }
+
   ZipWriter& zip_;
+  RowPacker* const rows_;  // null: rows are text like any other
   std::vector<char> buffer_;
+  char* const text_;
+  char* fresh_;  // what lies in front of it was handed over and is kept for the row coder
   char* at_;
+  bool marking_ = false;
+  std::uint64_t flushes_ = 0;
   base::Status status_;
 };
 

@@ -1,6 +1,7 @@
 #include "xlsx/zip_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -40,17 +41,39 @@ base::Status ZipWriter::begin(std::string_view name, bool large) {
   open_.method = zip::kMethodDeflate;
   open_.offset = bytes_;
   deflater_->begin();
+  deflated_by_caller_ = false;
   return put_local_header(open_);
 }
 
 base::Status ZipWriter::write(std::string_view bytes) {
+  deflated_by_caller_ = false;
   open_.crc = crc32(open_.crc, bytes);
   open_.size += bytes.size();
   return deflate(bytes, false);
 }
 
+base::Status ZipWriter::write_deflated(std::string_view bytes, std::string_view deflated) {
+  deflated_by_caller_ = true;
+  open_.crc = crc32(open_.crc, bytes);
+  open_.size += bytes.size();
+  open_.packed += deflated.size();
+  return emit(deflated);
+}
+
+std::uint64_t ZipWriter::deflated_bytes(std::string_view bytes) {
+  std::array<char, 8u << 10> scratch;
+  std::uint64_t total = 0;
+  deflater_->begin();
+  for (std::size_t made = scratch.size(); made == scratch.size();) {
+    made = deflater_->run(bytes, true, scratch);
+    total += made;
+  }
+  deflater_->begin();
+  return total;
+}
+
 base::Status ZipWriter::end() {
-  WAYBILL_TRY(deflate({}, true));
+  if (!deflated_by_caller_) WAYBILL_TRY(deflate({}, true));
   const bool large = open_.version == zip::kVersionZip64;
   if (!large && std::max(open_.size, open_.packed) >= zip::kMax32) {
     return fail(base::internal("part " + open_.name + " grew over 4 GiB without ZIP64"));

@@ -32,6 +32,12 @@ class ZipWriter {
   // (kInternal otherwise).
   base::Status begin(std::string_view name, bool large);
   base::Status write(std::string_view bytes);
+  // The same for bytes that the caller has deflated himself: `deflated` is the next piece of a raw
+  // stream. write() may follow once such a stream has come to a byte's border between two blocks;
+  // it never goes the other way.
+  base::Status write_deflated(std::string_view bytes, std::string_view deflated);
+  // How many bytes write() would make of `bytes` alone. REQUIRES: no write() in this part yet.
+  std::uint64_t deflated_bytes(std::string_view bytes);
   base::Status end();
 
   // The central directory; everything reaches the sink.
@@ -71,6 +77,7 @@ class ZipWriter {
   std::uint64_t bytes_ = 0;
   std::vector<Entry> entries_;
   Entry open_;
+  bool deflated_by_caller_ = false;  // so far all of the open part
   base::Status status_;
 };
 
