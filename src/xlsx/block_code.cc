@@ -44,7 +44,8 @@ struct Tables {
 constexpr Tables kTables;
 
 unsigned distance_class(std::size_t distance) {
-  return distance <= 256 ? kTables.near_class[distance - 1] : kTables.far_class[(distance - 1) >> 7];
+  return distance <= 256 ? kTables.near_class[distance - 1]
+                         : kTables.far_class[(distance - 1) >> 7];
 }
 
 std::uint32_t reversed(std::uint32_t code, unsigned size) {

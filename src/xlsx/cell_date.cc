@@ -104,6 +104,11 @@ std::optional<std::int64_t> read_offset(Reader& in) {
   return west ? -seconds : seconds;
 }
 
+std::optional<Serial> in_range(Serial serial) {
+  if (serial.day < kFirstSerial || serial.day > kLastSerial) return std::nullopt;
+  return serial;
+}
+
 }  // namespace
 
 std::optional<Serial> parse_serial(
@@ -121,14 +126,18 @@ std::optional<Serial> parse_serial(
       const std::optional<std::int64_t> offset = read_offset(in);
       if (!offset || !in.at_end()) return std::nullopt;
       const std::int64_t utc = serial.day * kSecondsPerDay + serial.second - *offset;
-      const std::int64_t local = utc + (zone_offset_seconds ? zone_offset_seconds(utc) : 0);
-      serial.second = (local % kSecondsPerDay + kSecondsPerDay) % kSecondsPerDay;
-      serial.day = (local - serial.second) / kSecondsPerDay;
+      return serial_of(utc + (zone_offset_seconds ? zone_offset_seconds(utc) : 0));
     }
   }
-  serial.day += kUnixEpochSerial;
-  if (serial.day < kFirstSerial || serial.day > kLastSerial) return std::nullopt;
-  return serial;
+  return in_range({serial.day + kUnixEpochSerial, serial.second});
+}
+
+std::optional<Serial> serial_of(std::int64_t local_unix_seconds) {
+  const std::int64_t second =
+      (local_unix_seconds % kSecondsPerDay + kSecondsPerDay) % kSecondsPerDay;
+  const std::int64_t day =
+      local_unix_seconds / kSecondsPerDay - (local_unix_seconds % kSecondsPerDay < 0 ? 1 : 0);
+  return in_range({day + kUnixEpochSerial, second});
 }
 
 char* put_serial(char* p, Serial serial, bool with_time) {

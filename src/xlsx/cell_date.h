@@ -32,6 +32,9 @@ struct Serial {
 std::optional<Serial> parse_serial(
     std::string_view text, const std::function<std::int64_t(std::int64_t)>& zone_offset_seconds);
 
+// The same for a moment without zone; nothing outside the range.
+std::optional<Serial> serial_of(std::int64_t local_unix_seconds);
+
 // Writes the serial to `p` (at most kMaxSerialBytes) and returns the end. Ten decimals: 9
 // microseconds of a day, and the 15 digits that Excel keeps.
 inline constexpr std::size_t kMaxSerialBytes = 24;

@@ -15,6 +15,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr std::size_t kPadding = std::max<std::size_t>(simdjson::SIMDJSON_PADDING, kTextPadding);
+static_assert(kPadding <= kJsonPadding);
 static_assert(kMaxPageBytes < std::numeric_limits<std::uint32_t>::max());
 
 base::Error unparsable(std::string_view why) {
@@ -42,20 +43,20 @@ class JsonRows::Impl {
   explicit Impl(const std::vector<Column>& columns)
       : keys_(columns, kMaxUndeclaredNames), values_(columns.size()) {}
 
-  base::Status read(std::string_view json, RowHandler& handler) {
+  base::Status read(std::string_view json, std::size_t readable_behind, RowHandler& handler) {
     if (json.size() > kMaxPageBytes) {
       return base::over_limit("rows", static_cast<std::int64_t>(kMaxPageBytes), "bytes",
                               static_cast<std::int64_t>(json.size()),
                               "a page of rows is too large");
     }
     ondemand::document document;
-    simdjson::error_code error = start(json, document);
+    simdjson::error_code error = start(json, readable_behind, document);
     if (error == simdjson::UTF8_ERROR) {
       std::string repaired;
       repaired.reserve(json.size() + json.size() / 8);
       repaired_ += append_repaired(repaired, json);
       if (repaired.size() > kMaxPageBytes) return unparsable("far too much of it is not UTF-8");
-      error = start(repaired, document);
+      error = start(repaired, 0, document);
     }
     if (error != simdjson::SUCCESS) return unparsable(error);
     return read_array(document, handler);
@@ -65,8 +66,13 @@ class JsonRows::Impl {
   [[nodiscard]] std::int64_t repaired() const { return repaired_; }
 
  private:
-  // The parser and the escapers read past the end: the page is copied once, with room behind it.
-  simdjson::error_code start(std::string_view json, ondemand::document& document) {
+  // The parser and the escapers read past the end: a page without room behind it is copied.
+  simdjson::error_code start(std::string_view json, std::size_t readable_behind,
+                             ondemand::document& document) {
+    if (readable_behind >= kPadding) {
+      page_end_ = json.data() + json.size();
+      return parser_.iterate(json.data(), json.size(), json.size() + readable_behind).get(document);
+    }
     if (page_.size() < json.size() + kPadding) page_.resize(json.size() + kPadding);
     if (!json.empty()) std::memcpy(page_.data(), json.data(), json.size());
     std::memset(page_.data() + json.size(), ' ', kPadding);
@@ -169,10 +175,13 @@ class JsonRows::Impl {
   std::int64_t repaired_ = 0;
 };
 
+bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
 JsonRows::JsonRows(const std::vector<Column>& columns) : impl_(std::make_unique<Impl>(columns)) {}
 JsonRows::~JsonRows() = default;
-base::Status JsonRows::read(std::string_view json, RowHandler& handler) {
-  return impl_->read(json, handler);
+base::Status JsonRows::read(std::string_view json, std::size_t readable_behind,
+                            RowHandler& handler) {
+  return impl_->read(json, readable_behind, handler);
 }
 std::int64_t JsonRows::undeclared_keys() const { return impl_->undeclared_keys(); }
 std::int64_t JsonRows::repaired() const { return impl_->repaired(); }

@@ -53,8 +53,9 @@ class JsonRows {
   JsonRows& operator=(const JsonRows&) = delete;
 
   // Hands every object of the array `json` to `handler`. kUnavailable for anything that is not an
-  // array of objects (rows before the fault were handed over), kLimit over kMaxPageBytes.
-  base::Status read(std::string_view json, RowHandler& handler);
+  // array of objects (rows before the fault were handed over), kLimit over kMaxPageBytes. So many
+  // bytes as `readable_behind` says may be read behind `json`.
+  base::Status read(std::string_view json, std::size_t readable_behind, RowHandler& handler);
 
   // Distinct names of fields without a column; counting stops at kMaxUndeclaredNames.
   [[nodiscard]] std::int64_t undeclared_keys() const;
@@ -67,6 +68,9 @@ class JsonRows {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether `text` is well-formed UTF-8.
+bool is_utf8(std::string_view text);
 
 }  // namespace waybill::xlsx
 

@@ -37,7 +37,10 @@ class RowCoder {
   static constexpr std::size_t kPadding = 32;
   static constexpr std::size_t kMaxTextBytes = 1u << 20;  // of one code()
 
-  explicit RowCoder(std::size_t columns) : last_(columns), seen_(kSeen) {}
+  // How many earlier values of a column are compared with a new one.
+  enum class Effort : std::uint8_t { kOneValue, kSeveralValues };
+
+  RowCoder(std::size_t columns, Effort effort);
 
   // A new stream.
   void begin();
@@ -60,27 +63,32 @@ class RowCoder {
   void clear_output() { bits_.move_to(output_.get()); }
 
  private:
-  // Where a column's last value stands; 0 = nowhere.
-  struct Last {
+  // Where a value stands; 0 = nowhere.
+  struct Value {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
   };
   static constexpr std::size_t kSeen = 4'096;  // remembered values of all columns, a power of two
 
-  class Counter;
-  class Emitter;
+  // Hands literals and matches to `out`.
   template <class Out>
   void run(Out& out, const char* text, std::size_t from, std::size_t to,
            std::span<const ValueMark> marks);
+  template <std::size_t kDepth, class Out>
+  void run_with(Out& out, const char* text, std::size_t from, std::size_t to,
+                std::span<const ValueMark> marks);
   void open_block(const char* text, std::size_t from, std::size_t to,
                   std::span<const ValueMark> marks);
   void close_block();
 
-  std::vector<Last> last_;
+  const std::size_t depth_;          // values remembered of each column
+  std::vector<Value> last_;          // a column's newest value first
   std::vector<std::uint32_t> seen_;  // by hash of column and first bytes: where such a value began
   BlockCode code_;
-  bool open_ = false;            // a block
-  std::size_t block_bytes_ = 0;  // of text that the open block has
+  bool open_ = false;                // a block
+  std::size_t block_bytes_ = 0;      // of text that the open block has
+  std::uint64_t first_density_ = 0;  // output per MiB of text where the block began, and whether
+  bool drifted_ = false;             // it has changed since
   BitWriter bits_;
   std::unique_ptr<char[]> output_;  // pages that were never written cost nothing
 };

@@ -1,5 +1,5 @@
-// How a sheet is compressed at level `fast`: by the coder that follows the rows while that is worth
-// it, by the general one otherwise. Decided on the first text of every sheet, and looked at again
+// How a sheet is compressed: by the coder that follows the rows while that is worth it, by the
+// general one otherwise. Decided on the first text of every sheet, and looked at again
 // from time to time; a sheet that has left the row coder does not go back.
 
 #ifndef WAYBILL_XLSX_ROW_PACKER_H_
@@ -21,9 +21,7 @@ class RowPacker {
   // At most this much text reaches one pack().
   static constexpr std::size_t kMaxTextBytes = RowCoder::kMaxTextBytes;
 
-  RowPacker(ZipWriter& zip, std::size_t columns) : zip_(zip), coder_(columns) {
-    marks_.reserve(kMaxMarks);
-  }
+  RowPacker(ZipWriter& zip, std::size_t columns, Compression compression);
 
   // A part was begun that has rows.
   void begin();
@@ -37,8 +35,8 @@ class RowPacker {
                       static_cast<std::uint32_t>(column), repeats ? 1u : 0u});
   }
 
-  // Packs text[from, to); what lies in front of it was packed before.
-  base::Status pack(const char* text, std::size_t from, std::size_t to);
+  // Packs text[from, to); what lies in front of it was packed before. `last`: no more will come.
+  base::Status pack(const char* text, std::size_t from, std::size_t to, bool last);
   // `bytes` bytes went away at the front of the text.
   void cut_front(std::size_t bytes) { coder_.cut_front(bytes); }
   // The part has no more text.
@@ -47,9 +45,10 @@ class RowPacker {
  private:
   static constexpr std::size_t kMaxMarks = 16'384;
 
-  [[nodiscard]] bool is_worth_it(std::string_view text);
+  [[nodiscard]] bool is_worth_it(std::string_view text, bool last);
 
   ZipWriter& zip_;
+  const Compression compression_;
   RowCoder coder_;
   std::vector<ValueMark> marks_;
   bool active_ = false;

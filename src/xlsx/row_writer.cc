@@ -15,16 +15,10 @@ namespace {
 // No text longer than this can fit a cell: no UTF-16 unit takes more than three bytes, CRLF counts
 // as one unit.
 constexpr std::size_t kMaxCellBytes = 3 * kMaxCellUnits + 4;
-// Most of one cell without its text: head, number, form, end.
-constexpr std::size_t kCellFrame = 256;
-static_assert(kRawGrowth * kMaxRawBytes + kTextPadding + kCellFrame <= XmlBuffer::kMaxReserve);
 // A column whose texts seldom repeat stops asking the table: deflate finds near repetitions anyway,
 // and a look-up in a large table costs more than the cell. Looked at after every so many texts.
 constexpr std::uint32_t kShareWindow = 4'096;
 constexpr std::uint32_t kShareMinHits = kShareWindow / 4 * 3;
-
-constexpr std::string_view kEndValue = "</v></c>";
-constexpr std::string_view kEndInline = "</t></is></c>";
 
 char* put(char* p, std::string_view text) {
   std::memcpy(p, text.data(), text.size());
@@ -65,6 +59,7 @@ RowWriter::RowWriter(const std::vector<Column>& columns, const WriterOptions& op
       strings_(strings),
       counters_(counters),
       plans_(columns.size()) {
+  static_assert(kRawGrowth * kMaxRawBytes + kTextPadding + kCellFrame <= XmlBuffer::kMaxReserve);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     plans_[i].head.set(refs_ ? "<c r=\"" + column_letters(i) : "<c");
     plans_[i].column = i;
@@ -115,6 +110,20 @@ base::Status RowWriter::put_row(std::int64_t number, std::span<const JsonValue> 
                                base::printable(columns_[i].key, 100) + " is not JSON");
     }
   }
+  return end_row();
+}
+
+char* RowWriter::begin_number(const Plan& plan, Style style) {
+  char* p = open_cell(out_.reserve(kCellFrame), plan);
+  return forms_[static_cast<std::size_t>(style)].number.put(p);
+}
+
+void RowWriter::end_number(const Plan& plan, const char* begin, char* end) {
+  out_.mark(begin, end, plan.column);
+  out_.advance(put(end, kEndValue));
+}
+
+base::Status RowWriter::end_row() {
   char* p = out_.reserve(kCellFrame);
   out_.advance(put(p, "</row>"));
   return out_.status();
@@ -228,13 +237,14 @@ void RowWriter::put_boolean(Plan& plan, bool truth) {
 bool RowWriter::put_date(const Plan& plan, std::string_view text) {
   const std::optional<Serial> serial = parse_serial(text, zone_);
   if (!serial) return false;
-  const bool with_time = plan.type == ColumnType::kDateTime;
-  char* p = open_cell(out_.reserve(kCellFrame), plan);
-  p = forms_[index(with_time ? Style::kDateTime : Style::kDate)].number.put(p);
-  char* const end = put_serial(p, *serial, with_time);
-  out_.mark(p, end, plan.column);
-  out_.advance(put(end, kEndValue));
+  put_serial_cell(plan, *serial);
   return true;
+}
+
+void RowWriter::put_serial_cell(const Plan& plan, Serial serial) {
+  const bool with_time = plan.type != ColumnType::kDate;
+  char* const begin = begin_number(plan, with_time ? Style::kDateTime : Style::kDate);
+  end_number(plan, begin, put_serial(begin, serial, with_time));
 }
 
 // False only for an unquoted token that is not a JSON number.
@@ -244,16 +254,16 @@ bool RowWriter::put_number(Plan& plan, PaddedText token, bool from_number) {
                                   : decimal_cell(token.view(), from_number, number_);
   switch (cell.kind) {
     case NumberKind::kNumber: {
-      char* p = open_cell(out_.reserve(kCellFrame + cell.text.size()), plan);
-      p = forms_[index(Style::kGeneral)].number.put(p);
-      out_.mark(p, p + cell.text.size(), plan.column);
+      // A fixed size is a few instructions, not a call.
       if (cell.text.data() == token.data && cell.text.size() <= kTextPadding) {
-        std::memcpy(p, token.data, kTextPadding);  // a fixed size is a few instructions, not a call
-        p += cell.text.size();
+        char* const begin = begin_number(plan);
+        std::memcpy(begin, token.data, kTextPadding);
+        end_number(plan, begin, begin + cell.text.size());
       } else {
-        p = put(p, cell.text);
+        out_.reserve(kCellFrame + cell.text.size());
+        char* const begin = begin_number(plan);
+        end_number(plan, begin, put(begin, cell.text));
       }
-      out_.advance(put(p, kEndValue));
       return true;
     }
     case NumberKind::kTooLong:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "xlsx/cell_date.h"
 #include "xlsx/cell_text.h"
 #include "xlsx/json_rows.h"
 #include "xlsx/parts.h"
@@ -31,6 +32,8 @@ class RowWriter {
   void put_header(bool count);
   // Row `number` (from 2). kUnavailable for a value that is not JSON; the buffer's own error.
   base::Status put_row(std::int64_t number, std::span<const JsonValue> values);
+  // The same from typed values; columns behind the last one stay empty.
+  base::Status put_cells(std::int64_t number, std::span<const Cell> cells);
 
  private:
   // Constant text, copied in blocks of fixed size: cheaper than a call with a length.
@@ -59,7 +62,17 @@ class RowWriter {
     std::uint32_t hits = 0;
   };
 
+  // A piece of one cell without its text: head, number, form, end.
+  static constexpr std::size_t kCellFrame = 256;
+
+  static constexpr std::string_view kEndValue = "</v></c>";
+  static constexpr std::string_view kEndInline = "</t></is></c>";
+
   void begin_row(std::int64_t number);
+  base::Status end_row();
+  // A cell with a number of at most kTextPadding characters: where they go, and what follows them.
+  char* begin_number(const Plan& plan, Style style = Style::kGeneral);
+  void end_number(const Plan& plan, const char* begin, char* end);
   char* open_cell(char* p, const Plan& plan) const { return row_.put(plan.head.put(p)); }
 
   bool put_cell(Plan& plan, const JsonValue& value);
@@ -70,8 +83,17 @@ class RowWriter {
   bool put_typed_text(Plan& plan, PaddedText text, bool from_number);
   void put_boolean(Plan& plan, bool truth);
   bool put_date(const Plan& plan, std::string_view text);
+  void put_serial_cell(const Plan& plan, Serial serial);
   bool put_number(Plan& plan, PaddedText token, bool from_number);
   void put_invalid(Plan& plan, PaddedText text);
+
+  // Typed values, in row_cells.cc.
+  void put_typed(Plan& plan, bool truth) { put_boolean(plan, truth); }
+  void put_typed(Plan& plan, std::int64_t number);
+  void put_typed(Plan& plan, double number);
+  void put_typed(Plan& plan, std::string_view text);
+  void put_typed(Plan& plan, LocalTime time);
+  void put_typed(Plan&, std::monostate) {}
 
   // Text of any content and length (UTF-8): cut, guarded, escaped.
   void put_text(Plan& plan, PaddedText text, bool header = false, bool count = true);

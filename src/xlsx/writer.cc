@@ -29,8 +29,8 @@ class XlsxWriter final : public Writer, private RowHandler {
       : columns_(std::move(columns)),
         options_(std::move(options)),
         zip_(std::move(sink), options_.compression, options_.max_file_bytes),
-        row_packer_(zip_, columns_.size() + 1),  // the row's number is a column too
-        xml_(zip_, options_.compression == Compression::kFast ? &row_packer_ : nullptr),
+        row_packer_(zip_, columns_.size() + 1, options_.compression),  // and the row number
+        xml_(zip_, &row_packer_),
         strings_(options_.shared_string_budget_bytes),
         page_(columns_),
         rows_(columns_, options_, xml_, strings_, report_) {}
@@ -43,14 +43,25 @@ class XlsxWriter final : public Writer, private RowHandler {
   }
 
   base::Result<std::int64_t> append_json_rows(std::string_view json,
-                                              const std::function<bool()>& stop) override {
+                                              const std::function<bool()>& stop,
+                                              std::size_t readable_behind) override {
     if (!status_.ok()) return status_.error();
     stop_ = &stop;
     const std::int64_t before = report_.rows;
-    status_ = page_.read(json, *this);
+    status_ = page_.read(json, readable_behind, *this);
     stop_ = nullptr;
     if (!status_.ok()) return status_.error();
     return report_.rows - before;
+  }
+
+  base::Status append_row(std::span<const Cell> cells) override {
+    if (!status_.ok()) return status_.error();
+    if (cells.size() > columns_.size()) {
+      status_ = base::invalid("cells", "a row has more cells than the sheet has columns");
+    } else {
+      status_ = add_row([&](std::int64_t number) { return rows_.put_cells(number, cells); });
+    }
+    return status_;
   }
 
   base::Result<WriterReport> close() override {
@@ -69,19 +80,25 @@ class XlsxWriter final : public Writer, private RowHandler {
 
  private:
   base::Status row(std::span<const JsonValue> values) override {
+    if (report_.rows % kStopCheckRows == 0 && *stop_ && (*stop_)()) {
+      return base::cancelled("writing the spreadsheet was stopped");
+    }
+    return add_row([&](std::int64_t number) { return rows_.put_row(number, values); });
+  }
+
+  // `put` writes the row of the number it is given.
+  template <class Put>
+  base::Status add_row(const Put& put) {
     if (report_.rows == options_.max_rows) {
       return base::over_limit("max_rows", options_.max_rows, "rows", report_.rows + 1,
                               "the export has more rows than allowed; narrow the selection");
-    }
-    if (report_.rows % kStopCheckRows == 0 && *stop_ && (*stop_)()) {
-      return base::cancelled("writing the spreadsheet was stopped");
     }
     if (sheets_.back().last_row == kMaxRowsPerSheet ||
         (!large_ && xml_.part_bytes() > kPlainSheetBytes)) {
       WAYBILL_TRY(close_sheet());
       WAYBILL_TRY(open_sheet());
     }
-    WAYBILL_TRY(rows_.put_row(++sheets_.back().last_row, values));
+    WAYBILL_TRY(put(++sheets_.back().last_row));
     ++report_.rows_per_sheet.back();
     ++report_.rows;
     return {};

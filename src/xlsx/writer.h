@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -74,6 +75,16 @@ struct WriterReport {
   std::uint64_t bytes = 0;            // of the finished file
 };
 
+// A moment as a wall clock shows it, in no zone: seconds since 1970-01-01T00:00:00.
+struct LocalTime {
+  std::int64_t unix_seconds = 0;
+};
+
+// A typed value. Its own type decides what the cell becomes, by the rules that hold for JSON values
+// of a column of that type (docs/formats_xlsx.md); text need not be well-formed UTF-8. monostate is
+// no cell. A LocalTime shows its day only in a DATE column.
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string_view, LocalTime>;
+
 // Where the bytes go. Called from the thread that calls the writer; an error ends the writing with
 // that error.
 using ByteSink = std::function<base::Status(std::string_view bytes)>;
@@ -95,8 +106,14 @@ class Writer {
   // or not an array of objects is kUnavailable ("truncated or unparsable": the provider may answer
   // properly next time). `stop`, when set, is asked every kStopCheckRows rows; true ends with
   // kCancelled. Returns the number of rows appended.
+  // `readable_behind`: so many bytes behind the end of `json` may be read (their values do not
+  // matter); from kJsonPadding on the page is not copied.
   virtual base::Result<std::int64_t> append_json_rows(std::string_view json,
-                                                      const std::function<bool()>& stop = {}) = 0;
+                                                      const std::function<bool()>& stop = {},
+                                                      std::size_t readable_behind = 0) = 0;
+
+  // Appends one row. More cells than columns are kInvalid; fewer leave the others empty.
+  virtual base::Status append_row(std::span<const Cell> cells) = 0;
 
   // Writes the rest of the package. No call may follow.
   virtual base::Result<WriterReport> close() = 0;
@@ -106,6 +123,7 @@ class Writer {
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 };
 
+inline constexpr std::size_t kJsonPadding = 64;  // bytes
 inline constexpr std::int64_t kStopCheckRows = 10'000;
 
 }  // namespace waybill::xlsx

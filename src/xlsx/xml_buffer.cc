@@ -11,14 +11,14 @@ void XmlBuffer::begin_rows() {
 }
 
 void XmlBuffer::end_rows() {
-  flush();
+  hand_over(true);
   if (rows_ == nullptr) return;
   if (marking_ && status_.ok()) status_ = rows_->end();
   marking_ = false;
   fresh_ = at_ = text_;
 }
 
-void XmlBuffer::flush() {
+void XmlBuffer::hand_over(bool last) {
   ++flushes_;
   const bool fresh = at_ > fresh_ && status_.ok();
   if (!marking_) {
@@ -26,7 +26,7 @@ void XmlBuffer::flush() {
     fresh_ = at_ = text_;
     return;
   }
-  if (fresh) status_ = rows_->pack(text_, offset(fresh_), offset(at_));
+  if (fresh) status_ = rows_->pack(text_, offset(fresh_), offset(at_), last);
   marking_ = rows_->active() && status_.ok();
   const std::size_t kept = marking_ ? std::min(offset(at_), kMaxDistance) : 0;
   const std::size_t gone = offset(at_) - kept;

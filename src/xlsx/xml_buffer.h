@@ -71,7 +71,7 @@ class XmlBuffer {
   }
 
   // Hands everything to the ZIP writer. Places given out before are void after it.
-  void flush();
+  void flush() { hand_over(false); }
   [[nodiscard]] std::uint64_t flushes() const { return flushes_; }
   [[nodiscard]] const base::Status& status() const { return status_; }
   // Uncompressed bytes of the open part, those in the buffer included.
@@ -80,6 +80,7 @@ class XmlBuffer {
   }
 
  private:
+  void hand_over(bool last);
   [[nodiscard]] std::size_t offset(const char* p) const {
     return static_cast<std::size_t>(p - text_);
   }
