@@ -76,7 +76,7 @@ std::int64_t created(std::int64_t i) { return kStart + i * 137 % 63'072'000; }
 std::int64_t updated(std::int64_t i) { return created(i) + i * 97 % 2'592'000; }
 
 // The twenty cells of order `i`; `texts` holds what is not constant.
-void make_order(std::int64_t i, xlsx::Cell* cells, std::string* texts) {
+void make_order(std::int64_t i, xlsx::CellValue* cells, std::string* texts) {
   char digits[24];
   *cells++ = i + 1;
   *cells++ = 100'000 + i * 7'919 % 900'000;
@@ -131,7 +131,7 @@ void append_double(std::string& out, double value) {
   if (std::string_view(text, size).find('.') == std::string_view::npos) out += ".0";
 }
 
-void append_cell(std::string& out, const xlsx::Cell& cell) {
+void append_cell(std::string& out, const xlsx::CellValue& cell) {
   if (const auto* text = std::get_if<std::string_view>(&cell)) {
     out += '"';
     for (const char c : *text) {
@@ -193,7 +193,7 @@ Rows::Rows(Shape shape)
       cells_(columns_.size()),
       texts_(columns_.size()) {}
 
-std::span<const xlsx::Cell> Rows::cells(std::int64_t i) {
+std::span<const xlsx::CellValue> Rows::cells(std::int64_t i) {
   char digits[24];
   switch (shape_) {
     case Shape::kOrders:
@@ -223,7 +223,7 @@ std::span<const xlsx::Cell> Rows::cells(std::int64_t i) {
 }
 
 void Rows::append_json(std::string& out, std::int64_t i) {
-  const std::span<const xlsx::Cell> row = cells(i);
+  const std::span<const xlsx::CellValue> row = cells(i);
   for (std::size_t c = 0; c < row.size(); ++c) {
     out += c == 0 ? "{\"" : ",\"";
     out += columns_[c].key;

@@ -32,14 +32,14 @@ class Rows {
  public:
   explicit Rows(Shape shape);
   // Row `i` as typed cells, valid until the next call.
-  std::span<const xlsx::Cell> cells(std::int64_t i);
+  std::span<const xlsx::CellValue> cells(std::int64_t i);
   // The same as a JSON object, appended to `out`.
   void append_json(std::string& out, std::int64_t i);
 
  private:
   const Shape shape_;
   const std::vector<xlsx::Column> columns_;
-  std::vector<xlsx::Cell> cells_;
+  std::vector<xlsx::CellValue> cells_;
   std::vector<std::string> texts_;
 };
 

@@ -65,7 +65,7 @@ char* put_shortest(char* p, double number) {
 
 }  // namespace
 
-base::Status RowWriter::put_cells(std::int64_t number, std::span<const Cell> cells) {
+base::Status RowWriter::put_cells(std::int64_t number, std::span<const CellValue> cells) {
   begin_row(number);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     std::visit([&](const auto& value) { put_typed(plans_[i], value); }, cells[i]);

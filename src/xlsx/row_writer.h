@@ -33,7 +33,7 @@ class RowWriter {
   // Row `number` (from 2). kUnavailable for a value that is not JSON; the buffer's own error.
   base::Status put_row(std::int64_t number, std::span<const JsonValue> values);
   // The same from typed values; columns behind the last one stay empty.
-  base::Status put_cells(std::int64_t number, std::span<const Cell> cells);
+  base::Status put_cells(std::int64_t number, std::span<const CellValue> cells);
 
  private:
   // Constant text, copied in blocks of fixed size: cheaper than a call with a length.

@@ -54,7 +54,7 @@ class XlsxWriter final : public Writer, private RowHandler {
     return report_.rows - before;
   }
 
-  base::Status append_row(std::span<const Cell> cells) override {
+  base::Status append_row(std::span<const CellValue> cells) override {
     if (!status_.ok()) return status_.error();
     if (cells.size() > columns_.size()) {
       status_ = base::invalid("cells", "a row has more cells than the sheet has columns");

@@ -83,7 +83,8 @@ struct LocalTime {
 // A typed value. Its own type decides what the cell becomes, by the rules that hold for JSON values
 // of a column of that type (docs/formats_xlsx.md); text need not be well-formed UTF-8. monostate is
 // no cell. A LocalTime shows its day only in a DATE column.
-using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string_view, LocalTime>;
+using CellValue =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string_view, LocalTime>;
 
 // Where the bytes go. Called from the thread that calls the writer; an error ends the writing with
 // that error.
@@ -113,7 +114,7 @@ class Writer {
                                                       std::size_t readable_behind = 0) = 0;
 
   // Appends one row. More cells than columns are kInvalid; fewer leave the others empty.
-  virtual base::Status append_row(std::span<const Cell> cells) = 0;
+  virtual base::Status append_row(std::span<const CellValue> cells) = 0;
 
   // Writes the rest of the package. No call may follow.
   virtual base::Result<WriterReport> close() = 0;
