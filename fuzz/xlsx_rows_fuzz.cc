@@ -1,6 +1,6 @@
 // Arbitrary bytes as pages of rows. Whatever comes in, the writer answers with an error or with a
-// package that the verifier accepts, whose row counts agree, and that the same input makes again
-// byte for byte.
+// package that the verifier accepts, that opens and reads without a fault, whose row counts agree,
+// and that the same input makes again byte for byte.
 
 #include <cstdint>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "xlsx/reader.h"
 #include "xlsx/verify.h"
 #include "xlsx/writer.h"
 
@@ -70,24 +71,46 @@ std::optional<Made> make(std::string_view input) {
   return made;
 }
 
+Result<std::size_t> read_at(const std::string& package, std::uint64_t offset,
+                            std::span<char> buffer) {
+  const std::string_view from = std::string_view(package).substr(offset, buffer.size());
+  std::memcpy(buffer.data(), from.data(), from.size());
+  return from.size();
+}
+
+// Every sheet, to the end.
+void check_opens(const xlsx::RandomRead& read, std::size_t size, std::size_t sheets) {
+  const auto reader = xlsx::Reader::open(size, read);
+  WAYBILL_CHECK(reader.ok() && (*reader)->sheets().size() == sheets, "it opens");
+  for (std::size_t i = 0; i < sheets; ++i) {
+    const auto rows = (*reader)->open_sheet(i);
+    WAYBILL_CHECK(rows.ok(), "its sheets open");
+    for (;;) {
+      const auto row = (*rows)->next();
+      WAYBILL_CHECK(row.ok(), "its rows can be read");
+      if (*row == nullptr) break;
+      for (const xlsx::Cell& cell : (*row)->cells)
+        WAYBILL_CHECK(cell.kind != xlsx::CellKind::kFault, "its cells keep the rules");
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::optional<Made> made = make(input);
   if (!made) return 0;
-  const auto verified = xlsx::verify_package(
-      made->package.size(),
-      [&made](std::uint64_t offset, std::span<char> buffer) -> Result<std::size_t> {
-        const std::string_view from = std::string_view(made->package).substr(offset, buffer.size());
-        std::memcpy(buffer.data(), from.data(), from.size());
-        return from.size();
-      });
+  const xlsx::RandomRead read_package = [&made](std::uint64_t offset, std::span<char> buffer) {
+    return read_at(made->package, offset, buffer);
+  };
+  const auto verified = xlsx::verify_package(made->package.size(), read_package);
   WAYBILL_CHECK(verified.ok(), "the verifier refused what the writer made");
   WAYBILL_CHECK(verified->rows_per_sheet.size() == made->report.rows_per_sheet.size(), "sheets");
   for (std::size_t i = 0; i < verified->rows_per_sheet.size(); ++i) {
     WAYBILL_CHECK(verified->rows_per_sheet[i] == made->report.rows_per_sheet[i] + 1, "rows");
   }
+  check_opens(read_package, made->package.size(), made->report.rows_per_sheet.size());
   const std::optional<Made> again = make(input);
   WAYBILL_CHECK(again && again->package == made->package,
                 "the same input must give the same bytes");

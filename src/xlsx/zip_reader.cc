@@ -60,15 +60,15 @@ bool legal_name(std::string& name) {
   return name.find("//") == std::string::npos;
 }
 
-std::string lower(std::string_view name) {
-  std::string out(name);
+}  // namespace
+
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
   for (char& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
 }
-
-}  // namespace
 
 base::Error damaged_part(std::string_view name, std::string_view why) {
   return damaged("part " + base::printable(name, 100) + ": " + std::string(why));
@@ -243,7 +243,8 @@ base::Status ZipReader::check_places() const {
 }
 
 base::Status ZipReader::index_names() {
-  for (std::size_t i = 0; i < parts_.size(); ++i) by_name_.emplace_back(lower(parts_[i].name), i);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    by_name_.emplace_back(lower_ascii(parts_[i].name), i);
   std::sort(by_name_.begin(), by_name_.end());
   for (std::size_t i = 1; i < by_name_.size(); ++i) {
     if (by_name_[i].first == by_name_[i - 1].first)
@@ -253,7 +254,7 @@ base::Status ZipReader::index_names() {
 }
 
 const ZipPart* ZipReader::find(std::string_view name) const {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_ascii(name);
   const auto found = std::lower_bound(
       by_name_.begin(), by_name_.end(), wanted,
       [](const auto& entry, const std::string& text) { return entry.first < text; });

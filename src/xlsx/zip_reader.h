@@ -110,6 +110,9 @@ class PartReader {
   std::vector<char> input_;
 };
 
+// A-Z as a-z: names of parts, and of sheets, that differ in nothing else are the same.
+std::string lower_ascii(std::string_view text);
+
 // "part NAME: why", kInvalid.
 base::Error damaged_part(std::string_view name, std::string_view why);
 
