@@ -119,7 +119,7 @@ class WorkbookEvents final : public XmlEvents {
  private:
   base::Status add_sheet(const XmlAttributes& attributes) {
     if (sheets.size() == kMaxSheets) return too_many("sheets", kMaxSheets, "sheets");
-    const auto text = [&attributes](const char* value) {
+    const auto text = [](const char* value) {
       return std::string(value == nullptr ? "" : value).substr(0, kMaxAttributeBytes);
     };
     Sheet sheet{text(attributes.find("name")), text(attributes.find_prefixed("id"))};
