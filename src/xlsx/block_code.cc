@@ -7,46 +7,6 @@ namespace {
 
 constexpr unsigned kMaxSymbolBits = 15;  // of any code in deflate
 constexpr unsigned kMaxLengthCodeBits = 7;
-constexpr std::size_t kLengthClasses = 29;
-constexpr std::size_t kFirstLengthSymbol = 257;
-
-// What the format fixes about lengths and distances (RFC 1951, 3.2.5), by length and by distance.
-struct Tables {
-  std::array<std::uint8_t, kMaxMatch + 1> length_class{};
-  std::array<std::uint16_t, kLengthClasses> length_base{};
-  std::array<std::uint8_t, kLengthClasses> length_extra{};
-  std::array<std::uint16_t, kDistanceSymbols> distance_base{};
-  std::array<std::uint8_t, kDistanceSymbols> distance_extra{};
-  std::array<std::uint8_t, 256> near_class{};  // by distance - 1
-  std::array<std::uint8_t, 256> far_class{};   // by (distance - 1) / 128
-
-  constexpr Tables() {
-    std::size_t length = kMinMatch;
-    for (std::size_t c = 0; c < kLengthClasses; ++c) {
-      length_extra[c] = static_cast<std::uint8_t>(c < 8 || c == 28 ? 0 : (c - 4) / 4);
-      if (c == 28) length = kMaxMatch;  // it has a class of its own
-      length_base[c] = static_cast<std::uint16_t>(length);
-      for (std::size_t i = 0; i < (std::size_t{1} << length_extra[c]); ++i, ++length) {
-        if (length <= kMaxMatch) length_class[length] = static_cast<std::uint8_t>(c);
-      }
-    }
-    std::size_t distance = 1;
-    for (std::size_t c = 0; c < kDistanceSymbols; ++c) {
-      distance_extra[c] = static_cast<std::uint8_t>(c < 2 ? 0 : c / 2 - 1);
-      distance_base[c] = static_cast<std::uint16_t>(distance);
-      for (std::size_t i = 0; i < (std::size_t{1} << distance_extra[c]); ++i, ++distance) {
-        if (distance <= 256) near_class[distance - 1] = static_cast<std::uint8_t>(c);
-        far_class[(distance - 1) >> 7] = static_cast<std::uint8_t>(c);
-      }
-    }
-  }
-};
-constexpr Tables kTables;
-
-unsigned distance_class(std::size_t distance) {
-  return distance <= 256 ? kTables.near_class[distance - 1]
-                         : kTables.far_class[(distance - 1) >> 7];
-}
 
 std::uint32_t reversed(std::uint32_t code, unsigned size) {
   std::uint32_t out = 0;
@@ -90,11 +50,6 @@ void for_runs(std::span<const std::uint8_t> sizes, Use use) {
 }
 
 }  // namespace
-
-void SymbolCounts::match(std::size_t length, std::size_t distance) {
-  ++literals[kFirstLengthSymbol + kTables.length_class[length]];
-  ++distances[distance_class(distance)];
-}
 
 void SymbolCounts::allow_all() {
   for (std::uint32_t& count : literals) ++count;
@@ -188,11 +143,11 @@ void BlockCode::build(const SymbolCounts& counts) {
   std::copy_n(codes.begin(), literals_.size(), literals_.begin());
   end_ = codes[kEndOfBlock];
   for (std::size_t length = kMinMatch; length <= kMaxMatch; ++length) {
-    const std::size_t c = kTables.length_class[length];
+    const std::size_t c = kDeflateTables.length_class[length];
     const Code code = codes[kFirstLengthSymbol + c];
-    const auto extra = static_cast<std::uint32_t>(length - kTables.length_base[c]);
+    const auto extra = static_cast<std::uint32_t>(length - kDeflateTables.length_base[c]);
     const auto bits = static_cast<std::uint32_t>(code.bits());
-    lengths_[length] = {bits | extra << code.size(), code.size() + kTables.length_extra[c]};
+    lengths_[length] = {bits | extra << code.size(), code.size() + kDeflateTables.length_extra[c]};
   }
 }
 
@@ -216,34 +171,6 @@ void BlockCode::put_header(BitWriter& out) const {
     put(out, codes[run.symbol]);
     out.put(run.extra, run.extra_bits);
   });
-}
-
-void BlockCode::put_literals(BitWriter& out, const char* text, std::size_t size) const {
-  const auto code = [this, text](std::size_t i) {
-    return literals_[static_cast<unsigned char>(text[i])];
-  };
-  std::size_t i = 0;
-  for (; i + 4 <= size; i += 4) {
-    const Code a = code(i);
-    const Code b = code(i + 1);
-    const Code c = code(i + 2);
-    const Code d = code(i + 3);
-    const std::uint64_t low = a.bits() | b.bits() << a.size();
-    const std::uint64_t high = c.bits() | d.bits() << c.size();
-    const unsigned first = a.size() + b.size();
-    out.put(low | high << first, first + c.size() + d.size());
-  }
-  for (; i < size; ++i) put(out, code(i));
-}
-
-void BlockCode::put_match(BitWriter& out, std::size_t length, std::size_t distance) const {
-  const unsigned c = distance_class(distance);
-  const Code head = lengths_[length];
-  const Code tail = distances_[c];
-  std::uint64_t bits = distance - kTables.distance_base[c];
-  bits = bits << tail.size() | tail.bits();
-  bits = bits << head.size() | head.bits();
-  out.put(bits, head.size() + tail.size() + kTables.distance_extra[c]);
 }
 
 }  // namespace waybill::xlsx

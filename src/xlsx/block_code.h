@@ -54,9 +54,51 @@ class BitWriter {
 inline constexpr std::size_t kLiteralSymbols = 286;  // bytes, end of block, 29 classes of lengths
 inline constexpr std::size_t kDistanceSymbols = 30;
 inline constexpr unsigned kEndOfBlock = 256;
+inline constexpr std::size_t kFirstLengthSymbol = 257;
 inline constexpr std::size_t kMinMatch = 3;
 inline constexpr std::size_t kMaxMatch = 258;
 inline constexpr std::size_t kMaxDistance = 32'768;
+
+// What the format fixes about lengths and distances (RFC 1951, 3.2.5), by length and by distance.
+class DeflateTables {
+ public:
+  static constexpr std::size_t kLengthClasses = 29;
+
+  constexpr DeflateTables() {
+    std::size_t length = kMinMatch;
+    for (std::size_t c = 0; c < kLengthClasses; ++c) {
+      length_extra[c] = static_cast<std::uint8_t>(c < 8 || c == 28 ? 0 : (c - 4) / 4);
+      if (c == 28) length = kMaxMatch;  // it has a class of its own
+      length_base[c] = static_cast<std::uint16_t>(length);
+      for (std::size_t i = 0; i < (std::size_t{1} << length_extra[c]); ++i, ++length) {
+        if (length <= kMaxMatch) length_class[length] = static_cast<std::uint8_t>(c);
+      }
+    }
+    std::size_t distance = 1;
+    for (std::size_t c = 0; c < kDistanceSymbols; ++c) {
+      distance_extra[c] = static_cast<std::uint8_t>(c < 2 ? 0 : c / 2 - 1);
+      distance_base[c] = static_cast<std::uint16_t>(distance);
+      for (std::size_t i = 0; i < (std::size_t{1} << distance_extra[c]); ++i, ++distance) {
+        if (distance <= near_.size()) near_[distance - 1] = static_cast<std::uint8_t>(c);
+        far_[(distance - 1) >> 7] = static_cast<std::uint8_t>(c);
+      }
+    }
+  }
+  [[nodiscard]] constexpr std::size_t distance_class(std::size_t distance) const {
+    return distance <= near_.size() ? near_[distance - 1] : far_[(distance - 1) >> 7];
+  }
+
+  std::array<std::uint8_t, kMaxMatch + 1> length_class{};
+  std::array<std::uint16_t, kLengthClasses> length_base{};
+  std::array<std::uint8_t, kLengthClasses> length_extra{};
+  std::array<std::uint16_t, kDistanceSymbols> distance_base{};
+  std::array<std::uint8_t, kDistanceSymbols> distance_extra{};
+
+ private:
+  std::array<std::uint8_t, 256> near_{};  // by distance - 1
+  std::array<std::uint8_t, 256> far_{};   // by (distance - 1) / 128
+};
+inline constexpr DeflateTables kDeflateTables;
 
 // How often each symbol is expected.
 struct SymbolCounts {
@@ -65,7 +107,10 @@ struct SymbolCounts {
 
   void literal(char c) { ++literals[static_cast<unsigned char>(c)]; }
   // One match. REQUIRES: kMinMatch <= length <= kMaxMatch, 1 <= distance <= kMaxDistance.
-  void match(std::size_t length, std::size_t distance);
+  void match(std::size_t length, std::size_t distance) {
+    ++literals[kFirstLengthSymbol + kDeflateTables.length_class[length]];
+    ++distances[kDeflateTables.distance_class(distance)];
+  }
   // Symbols that were not seen may still come.
   void allow_all();
 };
@@ -77,9 +122,33 @@ class BlockCode {
   // The header of a block that is not the last one.
   void put_header(BitWriter& out) const;
   void put_end(BitWriter& out) const { put(out, end_); }
-  void put_literals(BitWriter& out, const char* text, std::size_t size) const;
+  void put_literals(BitWriter& out, const char* text, std::size_t size) const {
+    const auto code = [this, text](std::size_t i) {
+      return literals_[static_cast<unsigned char>(text[i])];
+    };
+    std::size_t i = 0;
+    for (; i + 4 <= size; i += 4) {
+      const Code a = code(i);
+      const Code b = code(i + 1);
+      const Code c = code(i + 2);
+      const Code d = code(i + 3);
+      const std::uint64_t low = a.bits() | b.bits() << a.size();
+      const std::uint64_t high = c.bits() | d.bits() << c.size();
+      const unsigned first = a.size() + b.size();
+      out.put(low | high << first, first + c.size() + d.size());
+    }
+    for (; i < size; ++i) put(out, code(i));
+  }
   // One match as above.
-  void put_match(BitWriter& out, std::size_t length, std::size_t distance) const;
+  void put_match(BitWriter& out, std::size_t length, std::size_t distance) const {
+    const std::size_t c = kDeflateTables.distance_class(distance);
+    const Code head = lengths_[length];
+    const Code tail = distances_[c];
+    std::uint64_t bits = distance - kDeflateTables.distance_base[c];
+    bits = bits << tail.size() | tail.bits();
+    bits = bits << head.size() | head.bits();
+    out.put(bits, head.size() + tail.size() + kDeflateTables.distance_extra[c]);
+  }
 
  private:
   // Four of these fit one put(): what a literal costs at most is bounded for that.

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int64_t kUnixEpochSerial = 25'569;  // 1970-01-01
 constexpr int kMaxOffsetHours = 18;                // the widest that common libraries write
-constexpr int kFractionDigits = 10;
-constexpr std::int64_t kFractionUnits = 10'000'000'000;
+constexpr int kFractionDigits = 9;
+constexpr std::int64_t kFractionUnits = 1'000'000'000;
 
 // Reads from the front of a text.
 class Reader {

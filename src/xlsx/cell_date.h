@@ -35,8 +35,8 @@ std::optional<Serial> parse_serial(
 // The same for a moment without zone; nothing outside the range.
 std::optional<Serial> serial_of(std::int64_t local_unix_seconds);
 
-// Writes the serial to `p` (at most kMaxSerialBytes) and returns the end. Ten decimals: 9
-// microseconds of a day, and the 15 digits that Excel keeps.
+// Writes the serial to `p` (at most kMaxSerialBytes) and returns the end. Nine decimals: steps of
+// 86 microseconds, and no more than the 15 digits that Excel keeps.
 inline constexpr std::size_t kMaxSerialBytes = 24;
 char* put_serial(char* p, Serial serial, bool with_time);
 

@@ -361,6 +361,7 @@ bool RowWriter::put_if_shared(Plan& plan, std::string_view text, Style style) {
   if (++plan.lookups == kShareWindow) {
     plan.shares = plan.hits >= kShareMinHits;
     plan.lookups = plan.hits = 0;
+    if (!plan.shares) strings_.forget_singles();  // most of them were this column's
   }
   if (!found) return false;
   char* p = open_cell(out_.reserve(kCellFrame), plan);

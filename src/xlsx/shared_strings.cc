@@ -79,11 +79,12 @@ std::optional<SharedStrings::Found> SharedStrings::find_or_add(std::string_view 
       if (!index) return std::nullopt;
       slot = *index + 1;
       ++references_;
-      if (entries_.size() * 2 > slots_.size()) rebuild(slots_.size() * 2);
+      if (++findable_ * 2 > slots_.size()) rebuild(slots_.size() * 2);
       return Found{*index, true};
     }
-    const Entry& entry = entries_[slot - 1];
+    Entry& entry = entries_[slot - 1];
     if (entry.hash == hash && text_of(entry) == text) {
+      entry.repeated = true;
       ++references_;
       return Found{slot - 1, false};
     }
@@ -96,7 +97,7 @@ std::optional<std::uint32_t> SharedStrings::add(std::string_view text, std::uint
     return std::nullopt;
   if (!text.empty()) std::memcpy(text_.get() + text_used_, text.data(), text.size());
   entries_.push_back(
-      {hash, static_cast<std::uint32_t>(text_used_), static_cast<std::uint32_t>(text.size())});
+      {hash, static_cast<std::uint32_t>(text_used_), static_cast<std::uint16_t>(text.size())});
   text_used_ += text.size();
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
@@ -105,6 +106,7 @@ std::optional<std::uint32_t> SharedStrings::add(std::string_view text, std::uint
 void SharedStrings::rebuild(std::size_t slots) {
   slots_.assign(slots, 0);
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].findable) continue;
     for (std::size_t probe = 0; probe < kMaxProbes; ++probe) {
       std::uint32_t& slot = slots_[(entries_[i].hash + probe) & (slots - 1)];
       if (slot != 0) continue;
@@ -112,6 +114,18 @@ void SharedStrings::rebuild(std::size_t slots) {
       break;
     }
   }
+}
+
+void SharedStrings::forget_singles() {
+  findable_ = 0;
+  for (Entry& entry : entries_) {
+    entry.findable = entry.findable && entry.repeated;
+    findable_ += entry.findable ? 1 : 0;
+  }
+  std::size_t slots = kFirstSlots;
+  while (findable_ * 2 > slots) slots *= 2;
+  rebuild(slots);
+  slots_.shrink_to_fit();
 }
 
 std::size_t SharedStrings::memory_bytes() const {

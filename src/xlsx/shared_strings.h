@@ -33,6 +33,10 @@ class SharedStrings {
   static constexpr std::size_t kMaxTextBytes = 1'024;
   std::optional<Found> find_or_add(std::string_view text);
 
+  // From now on finds only texts that have come more than once, so that a small table stays quick;
+  // one that comes again later is added again.
+  void forget_singles();
+
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::uint64_t references() const { return references_; }
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -44,7 +48,9 @@ class SharedStrings {
   struct Entry {
     std::uint64_t hash = 0;
     std::uint32_t offset = 0;
-    std::uint32_t size = 0;
+    std::uint16_t size = 0;
+    bool repeated = false;
+    bool findable = true;
   };
 
   [[nodiscard]] std::string_view text_of(const Entry& entry) const {
@@ -60,6 +66,7 @@ class SharedStrings {
   std::uint64_t references_ = 0;
   std::unique_ptr<char[]> text_;  // never moves; pages that were not written cost nothing
   std::vector<Entry> entries_;
+  std::size_t findable_ = 0;          // entries with a slot
   std::vector<std::uint32_t> slots_;  // index + 1, 0 = free; a power of two, at most half full
 };
 
