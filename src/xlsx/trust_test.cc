@@ -100,6 +100,11 @@ TEST(Trust, ASinkThatFailsAtAnyByteEndsInAnError) {
 // was ever made from the same rows. The third is what ISA-L makes; docs/formats_xlsx.md says for
 // which processors that was checked.
 TEST(Trust, BytesArePinned) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("sse4.2")) GTEST_SKIP() << "ISA-L hashes differently without SSE4.2";
+#else
+  GTEST_SKIP() << "checked on x86-64 only";
+#endif
   const auto checksum = [](const std::string& page, int pages, Compression level) {
     WriterOptions options;
     options.compression = level;
