@@ -98,46 +98,45 @@ class JsonRows::Impl {
   base::Status read_object(ondemand::object& object) {
     for (JsonValue& value : values_) value.kind = JsonKind::kAbsent;
     keys_.begin_row();
+    JsonValue undeclared;
     for (auto field_result : object) {
       ondemand::field field;
       if (const auto error = std::move(field_result).get(field)) return unparsable(error);
       const char* raw = field.key().raw();
       const int column = keys_.find(raw, static_cast<std::size_t>(page_end_ - raw));
       if (column == KeyTable::kMalformed) return unparsable("a key is not a JSON string");
-      JsonValue value;
-      WAYBILL_TRY(read_value(field.value(), value));
-      if (column >= 0) values_[static_cast<std::size_t>(column)] = value;
+      JsonValue& value = column >= 0 ? values_[static_cast<std::size_t>(column)] : undeclared;
+      if (const char* why = read_value(field.value(), value)) return unparsable(why);
     }
     return {};
   }
 
-  base::Status read_value(ondemand::value& source, JsonValue& value) {
+  // Null, or what is wrong. Runs once a cell: it writes its result field by field and returns no
+  // object, because loading a whole one right after its parts were stored stalls the processor.
+  static const char* read_value(ondemand::value& source, JsonValue& value) {
     std::string_view token = source.raw_json_token();
     switch (token.empty() ? '\0' : token.front()) {
       case '"':
         token = without_trailing_blanks(token);
-        if (token.size() < 2 || token.back() != '"') return unparsable("a string has no end");
+        if (token.size() < 2 || token.back() != '"') return "a string has no end";
         set(value, JsonKind::kString, token.substr(1, token.size() - 2));
-        return {};
+        return nullptr;
       case '{':
       case '[':
         return read_nested(source, token.front() == '{', value);
       case 't':
-        set(value, JsonKind::kTrue, without_trailing_blanks(token));
-        return literal(value, "true");
+        return literal(value, JsonKind::kTrue, token, "true");
       case 'f':
-        set(value, JsonKind::kFalse, without_trailing_blanks(token));
-        return literal(value, "false");
+        return literal(value, JsonKind::kFalse, token, "false");
       case 'n':
-        set(value, JsonKind::kAbsent, without_trailing_blanks(token));
-        return literal(value, "null");
+        return literal(value, JsonKind::kAbsent, token, "null");
       default:
-        set(value, JsonKind::kNumber, without_trailing_blanks(token));
-        if (value.size == 0 ||
-            !(*value.data == '-' || (*value.data >= '0' && *value.data <= '9'))) {
-          return unparsable("a value is none of JSON's");
+        token = without_trailing_blanks(token);
+        if (token.empty() || !(token[0] == '-' || (token[0] >= '0' && token[0] <= '9'))) {
+          return "a value is none of JSON's";
         }
-        return {};
+        set(value, JsonKind::kNumber, token);
+        return nullptr;
     }
   }
 
@@ -147,24 +146,29 @@ class JsonRows::Impl {
     value.kind = kind;
   }
 
-  static base::Status literal(const JsonValue& value, std::string_view expected) {
-    if (value.view() != expected) return unparsable("a value is none of JSON's");
-    return {};
+  static const char* literal(JsonValue& value, JsonKind kind, std::string_view token,
+                             std::string_view expected) {
+    token = without_trailing_blanks(token);
+    if (token != expected) return "a value is none of JSON's";
+    set(value, kind, token);
+    return nullptr;
   }
 
-  static base::Status read_nested(ondemand::value& source, bool is_object, JsonValue& value) {
+  static const char* read_nested(ondemand::value& source, bool is_object, JsonValue& value) {
     std::string_view text;
+    simdjson::error_code error;
     if (is_object) {
       ondemand::object object;
-      if (const auto error = source.get_object().get(object)) return unparsable(error);
-      if (const auto error = object.raw_json().get(text)) return unparsable(error);
+      error = source.get_object().get(object);
+      if (!error) error = object.raw_json().get(text);
     } else {
       ondemand::array array;
-      if (const auto error = source.get_array().get(array)) return unparsable(error);
-      if (const auto error = array.raw_json().get(text)) return unparsable(error);
+      error = source.get_array().get(array);
+      if (!error) error = array.raw_json().get(text);
     }
+    if (error) return simdjson::error_message(error);
     set(value, JsonKind::kNested, without_trailing_blanks(text));
-    return {};
+    return nullptr;
   }
 
   ondemand::parser parser_;

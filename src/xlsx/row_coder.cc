@@ -159,7 +159,7 @@ class Walk {
   }
 
   // Codes everything up to the end of the match that goes through `pair`, if there is one.
-  void copy(const Pair& pair) {
+  [[gnu::always_inline]] void copy(const Pair& pair) {
     if (pair.source == 0) return;
     const std::size_t before = back(pair);
     std::size_t length = before + pair.front;
