@@ -67,8 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   while (!input.bytes.empty()) {
     const unsigned command = input.take();
-    const std::size_t length = std::min<std::size_t>(command >> 3, input.bytes.size());
     const std::size_t repeat = (command & 7) == 7 ? 1 + input.take() * 8 : 1;
+    const std::size_t length = std::min<std::size_t>(command >> 3, input.bytes.size());
     const auto begin = static_cast<std::uint32_t>(text.size() - xlsx::RowCoder::kPadding);
     for (std::size_t i = 0; i < repeat; ++i) {
       text += input.bytes.substr(0, length);
@@ -76,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     input.bytes.remove_prefix(length);
     const auto end = static_cast<std::uint32_t>(text.size() - xlsx::RowCoder::kPadding);
-    if ((command & 7) < 5) marks.push_back({begin, end, command % kColumns, command & 1});
+    if ((command & 7) < 5)
+      marks.push_back({begin, end, static_cast<std::uint32_t>(command % kColumns), command & 1});
     if ((command & 7) == 5 || end - done > xlsx::RowCoder::kMaxTextBytes / 4) code();
     if ((command & 7) == 6 && done > xlsx::kMaxDistance && marks.empty()) {
       const std::size_t gone = done - xlsx::kMaxDistance;

@@ -233,7 +233,7 @@ TEST(RowCoder, MatchesOfEveryLengthAndDistance) {
     for (std::size_t i = 0; i < gap; ++i) sheet.text += static_cast<char>('a' + random.next() % 26);
     put("a value that comes twice");
   }
-  for (const std::size_t gap : {32'743, 32'744, 32'745, 32'746}) {
+  for (std::size_t gap = 32'742; gap < 32'748; ++gap) {
     put("a value that comes twice");
     for (std::size_t i = 0; i < gap; ++i) sheet.text += static_cast<char>('a' + random.next() % 26);
     put("a value that comes twice");

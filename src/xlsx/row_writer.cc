@@ -19,6 +19,8 @@ constexpr std::size_t kMaxCellBytes = 3 * kMaxCellUnits + 4;
 // and a look-up in a large table costs more than the cell. Looked at after every so many texts.
 constexpr std::uint32_t kShareWindow = 4'096;
 constexpr std::uint32_t kShareMinHits = kShareWindow / 4 * 3;
+// A column without a single repetition among so many is given up earlier.
+constexpr std::uint32_t kShareFirstLook = kShareWindow / 2;
 
 char* put(char* p, std::string_view text) {
   std::memcpy(p, text.data(), text.size());
@@ -358,7 +360,8 @@ bool RowWriter::put_if_shared(Plan& plan, std::string_view text, Style style) {
   if (!plan.shares) return false;
   const std::optional<SharedStrings::Found> found = strings_.find_or_add(text);
   plan.hits += found && !found->fresh ? 1 : 0;
-  if (++plan.lookups == kShareWindow) {
+  ++plan.lookups;
+  if (plan.lookups == kShareWindow || (plan.lookups == kShareFirstLook && plan.hits == 0)) {
     plan.shares = plan.hits >= kShareMinHits;
     plan.lookups = plan.hits = 0;
     if (!plan.shares) strings_.forget_singles();  // most of them were this column's
