@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/sha256.h"
 #include "core/message.h"
@@ -132,6 +133,15 @@ void Operator::create_actions(Process& by) {
 core::TaskId Operator::any_task() {
   const auto& tasks = world_.rules->tasks();
   if (tasks.empty()) return 0;
+  // What has not ended is where it matters.
+  std::vector<core::TaskId> open;
+  for (const auto& [id, task] : tasks) {
+    if (!core::is_ended(task.status)) open.push_back(id);
+  }
+  if (!open.empty() && world_.scheduler.chance(0.7)) {
+    return open[static_cast<std::size_t>(
+        world_.scheduler.between(0, static_cast<std::int64_t>(open.size()) - 1))];
+  }
   return std::next(tasks.begin(),
                    world_.scheduler.between(0, static_cast<std::int64_t>(tasks.size()) - 1))
       ->first;
