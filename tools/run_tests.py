@@ -148,6 +148,10 @@ def main():
             totals.add("sanitizer builds", "skipped", "clang 19 is missing; ./setup --all installs it")
     if options.deep and not options.name:
         run_check("tools/fuzz_all", totals)
+        run_check(f"build/release/waybill_sim --seed {int(time.time()) * 1000} --seeds 20000", totals)
+        run_check("tests/sim/mutations.py", totals)
+    elif options.all and not options.name:
+        run_check("tests/sim/mutations.py --pick 5 --seeds 300", totals)
 
     for name, detail in totals.failures:
         print(f"\nFAILED {name}\n{detail}")
