@@ -11,6 +11,7 @@
 #include "app/cli/endpoint.h"
 #include "app/cli/exit_code.h"
 #include "app/cli/export_commands.h"
+#include "app/cli/xlsx_commands.h"
 #include "app/demo/run_demo.h"
 #include "app/serve.h"
 
@@ -32,6 +33,10 @@ int run_command(const cli::Arguments& arguments, cli::Console& console) {
       return run_config(arguments, environment, console);
     case cli::Command::kBenchDispatch:
       return bench::run_bench_dispatch(arguments, console);
+    case cli::Command::kXlsxFromJson:
+    case cli::Command::kXlsxToJson:
+    case cli::Command::kXlsxVerify:
+      return cli::run_xlsx_command(arguments, environment, console);
     default:
       return cli::run_export_command(arguments, environment, console);
   }

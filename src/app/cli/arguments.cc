@@ -52,6 +52,7 @@ class Parser {
     config();
     exports();
     bench();
+    xlsx();
     app_.footer(
         "Exit codes: 0 done, 1 internal, 2 usage, 3 unreachable, 4 not allowed, 5 not found, 6 "
         "invalid,\n"
@@ -273,6 +274,46 @@ class Parser {
         ->capture_default_str()
         ->check(within(std::int64_t{0}, std::int64_t{100'000'000}));
     sub->add_flag("--force", arguments_.force, "Also on a database with tasks or live instances");
+  }
+
+  void xlsx_file(CLI::App* sub) {
+    sub->add_option("file", arguments_.file, "The workbook")->required()->type_name("FILE");
+  }
+
+  void xlsx() {
+    CLI::App* group =
+        app_.add_subcommand("xlsx", "Write, read and check workbooks; needs no server");
+    group->require_subcommand(1);
+    CLI::App* from =
+        command(group, "from-json", "Write a workbook from pages of rows", Command::kXlsxFromJson);
+    from->add_option(
+            "page", arguments_.pages,
+            "Answers of a provider, the first with the columns; - reads them from standard "
+            "input, one a line")
+        ->required()
+        ->type_name("PAGE.json...");
+    from->add_option("--output,-o", arguments_.output, "The workbook")
+        ->required()
+        ->type_name("FILE");
+    from->add_option("--level", arguments_.level, "Compression")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"fast", "small"}));
+    from->add_option(
+            "--cell-refs", arguments_.cell_refs,
+            "Whether each cell says its place; no is a third smaller, some readers want yes")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"yes", "no"}));
+    from->add_option("--sheet", arguments_.sheet, "Name of the sheet")
+        ->type_name("NAME")
+        ->check(utf8_text());
+    CLI::App* to = command(group, "to-json", "Print the rows of a sheet, one JSON object a line",
+                           Command::kXlsxToJson);
+    xlsx_file(to);
+    to->add_option("--sheet", arguments_.sheet,
+                   "Number of the sheet, from 1, or its name (default: the first visible one)")
+        ->type_name("N");
+    xlsx_file(command(group, "verify", "Say everything that is wrong with a workbook",
+                      Command::kXlsxVerify));
   }
 
   CLI::App app_;

@@ -28,6 +28,9 @@ enum class Command : std::uint8_t {
   kExportRetry,
   kExportCancel,
   kBenchDispatch,
+  kXlsxFromJson,
+  kXlsxToJson,
+  kXlsxVerify,
 };
 
 struct Arguments {
@@ -62,6 +65,10 @@ struct Arguments {
   // bench dispatch.
   std::string database;
   std::int64_t tasks = 20'000, slots = 512, producers = 64, finished = 0;
+
+  // xlsx; `output` as above.
+  std::vector<std::string> pages;  // "-" = standard input
+  std::string file, sheet, level = "fast", cell_refs = "yes";
 };
 
 struct Parsed {

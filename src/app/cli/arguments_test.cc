@@ -40,6 +40,18 @@ TEST(Arguments, Create) {
   EXPECT_EQ(a.output, "x.xlsx");
 }
 
+TEST(Arguments, FromJson) {
+  const Parsed parsed =
+      parse_arguments({"xlsx", "from-json", "a.json", "-", "--output", "x", "--cell-refs", "no",
+                       "--level", "small", "--sheet", "Orders"});
+  ASSERT_TRUE(parsed.arguments) << parsed.text;
+  EXPECT_EQ(parsed.arguments->pages, (std::vector<std::string>{"a.json", "-"}));
+  EXPECT_EQ(parsed.arguments->output, "x");
+  EXPECT_EQ(parsed.arguments->cell_refs, "no");
+  EXPECT_EQ(parsed.arguments->level, "small");
+  EXPECT_EQ(parsed.arguments->sheet, "Orders");
+}
+
 TEST(Arguments, EachCommandIsItself) {
   const std::pair<std::vector<std::string>, Command> cases[] = {
       {{"demo", "--port", "0", "--data", "d", "--verbose"}, Command::kDemo},
@@ -53,7 +65,10 @@ TEST(Arguments, EachCommandIsItself) {
       {{"export", "download", "7", "--output", "x"}, Command::kExportDownload},
       {{"export", "retry", "7"}, Command::kExportRetry},
       {{"export", "cancel", "7"}, Command::kExportCancel},
-      {{"bench", "dispatch", "--tasks", "10", "--finished", "5"}, Command::kBenchDispatch}};
+      {{"bench", "dispatch", "--tasks", "10", "--finished", "5"}, Command::kBenchDispatch},
+      {{"xlsx", "from-json", "a.json", "b.json", "-o", "x"}, Command::kXlsxFromJson},
+      {{"xlsx", "to-json", "x", "--sheet", "2"}, Command::kXlsxToJson},
+      {{"xlsx", "verify", "x"}, Command::kXlsxVerify}};
   for (const auto& [words, command] : cases) {
     const Parsed parsed = parse_arguments(words);
     ASSERT_TRUE(parsed.arguments) << words[0] << ": " << parsed.text;
@@ -65,21 +80,29 @@ TEST(Arguments, EachCommandIsItself) {
 }
 
 TEST(Arguments, UsageErrorsAreOneLine) {
-  const std::vector<std::string> cases[] = {{},
-                                            {"exprot"},
-                                            {"export"},
-                                            {"export", "create"},
-                                            {"export", "create", "--type", "A", "--param", "x"},
-                                            {"export", "create", "--type", "A", "--param", "=x"},
-                                            {"export", "create", "--type", "A", "--priority", "P9"},
-                                            {"export", "list", "--nonsense"},
-                                            {"export", "list", "--limit", "0"},
-                                            {"export", "list", "--limit", "many"},
-                                            {"export", "show"},
-                                            {"export", "show", "1", "2"},
-                                            {"--timeout", "0", "export", "list"},
-                                            {"demo", "--port", "70000"},
-                                            {"bench", "dispatch", "--slots", "0"}};
+  const std::vector<std::string> cases[] = {
+      {},
+      {"exprot"},
+      {"export"},
+      {"export", "create"},
+      {"export", "create", "--type", "A", "--param", "x"},
+      {"export", "create", "--type", "A", "--param", "=x"},
+      {"export", "create", "--type", "A", "--priority", "P9"},
+      {"export", "list", "--nonsense"},
+      {"export", "list", "--limit", "0"},
+      {"export", "list", "--limit", "many"},
+      {"export", "show"},
+      {"export", "show", "1", "2"},
+      {"--timeout", "0", "export", "list"},
+      {"demo", "--port", "70000"},
+      {"bench", "dispatch", "--slots", "0"},
+      {"xlsx"},
+      {"xlsx", "from-json", "-o", "x"},
+      {"xlsx", "from-json", "a.json"},
+      {"xlsx", "from-json", "a", "-o", "x", "--level", "9"},
+      {"xlsx", "from-json", "a", "-o", "x", "--cell-refs", "0"},
+      {"xlsx", "to-json"},
+      {"xlsx", "verify", "a", "b"}};
   for (const auto& words : cases) {
     const Parsed parsed = parse_arguments(words);
     EXPECT_FALSE(parsed.arguments);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "app/cli/local_files.h"
 #include "base/sha256.h"
 #include "base/text.h"
 
@@ -22,11 +23,6 @@ Failure local(const std::string& what, int error) {
   return {kLocalFile,
           base::printable(what, 300) + (error == 0 ? "" : std::string(": ") + std::strerror(error)),
           false};
-}
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
 }
 
 // The hidden part: open, locked, and with its present bytes hashed.
@@ -57,26 +53,14 @@ class Part {
   base::Status append(std::string_view bytes) {
     hash_->update(bytes.data(), bytes.size());
     size_ += static_cast<std::int64_t>(bytes.size());
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        write_error_ = errno;
-        return base::internal("cannot write");
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
+    write_error_ = write_all(fd_, bytes);
+    if (write_error_ != 0) return base::internal("cannot write");
     return {};
   }
   std::string digest() { return base::to_hex(hash_->finish()); }
   std::optional<Failure> publish(const std::string& target) {
-    if (::fsync(fd_) != 0) return local("cannot write " + path_, errno);
-    if (::rename(path_.c_str(), target.c_str()) != 0) return local("cannot make " + target, errno);
-    const int folder = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-      ::fsync(folder);  // some file systems refuse it; the rename stands all the same
-      ::close(folder);
-    }
+    if (const int error = publish_file(fd_, path_, target))
+      return local("cannot make " + target, error);
     return std::nullopt;
   }
   void remove() { ::unlink(path_.c_str()); }
