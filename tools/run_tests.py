@@ -51,6 +51,13 @@ def run_check(command, totals):
     totals.add(command, "passed" if result.returncode == 0 else "failed", result.stdout + result.stderr)
 
 
+def run_model(command, totals):
+    if shutil.which("spin"):
+        run_check(command, totals)
+    else:
+        totals.add(command, "skipped", "spin is missing; ./setup --all installs it")
+
+
 def run_gtest(program, environment, totals):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         started = time.monotonic()
@@ -126,8 +133,8 @@ def run_preset(preset, name_filter, totals, python_tests):
 def main():
     parser = argparse.ArgumentParser(prog="./test", description="Runs the tests.")
     parser.add_argument("name", nargs="?", default="", help="only tests whose program or file name contains this")
-    parser.add_argument("--all", action="store_true", help="also clang 19, sanitizers and LibreOffice")
-    parser.add_argument("--deep", action="store_true", help="also long fuzzing and fault runs")
+    parser.add_argument("--all", action="store_true", help="also clang 19, sanitizers, LibreOffice and the model")
+    parser.add_argument("--deep", action="store_true", help="also long fuzzing, fault runs and a larger model")
     options = parser.parse_args()
     if options.all or options.deep:
         os.environ["WAYBILL_TEST_ALL"] = "1"
@@ -146,6 +153,8 @@ def main():
                 run_preset(preset, options.name, totals, python_tests=False)
         else:
             totals.add("sanitizer builds", "skipped", "clang 19 is missing; ./setup --all installs it")
+        if not options.name:
+            run_model("model/run --deep" if options.deep else "model/run", totals)
     if options.deep and not options.name:
         run_check("tools/fuzz_all", totals)
         run_check(f"build/release/waybill_sim --seed {int(time.time()) * 1000} --seeds 20000", totals)
