@@ -24,7 +24,9 @@ base::Status IdSource::refill(bool beyond_used) {
   TaskId first = 0;
   const auto status = writer_.run("take_ids", [&](Session& session) {
     auto rows = session.run("id_block_read");
-    if (!rows.next()) throw Abort{base::internal("the row 'task' of table id_block is missing")};
+    if (!rows.next())
+      throw Abort{
+          base::internal("the row 'task' of table id_block is missing; run waybill migrate")};
     first = rows.integer(0);
     if (beyond_used) {
       auto highest = session.run("id_highest");

@@ -36,6 +36,19 @@ int applied_version(Session& session) {
   return rows.next() ? rows.int32(0) : 0;
 }
 
+// Those that do not depend on the registry.
+std::set<std::string> common_guards() {
+  std::set<std::string> scopes{std::string(kGlobalGuard)};
+  for (int shard = 0; shard < kUserGuards; ++shard) scopes.insert(user_guard(shard));
+  return scopes;
+}
+
+base::Error missing_row(const std::string& row, const std::string& table,
+                        const std::string& more = {}) {
+  return base::internal("the row '" + row + "' of table " + table + " is missing" + more +
+                        "; run waybill migrate");
+}
+
 }  // namespace
 
 // One transaction for all that is missing: a second process waits for it and finds nothing left to
@@ -81,16 +94,38 @@ base::Status SqlStore::ensure_type_guards(std::span<const std::string> types) {
 }
 
 base::Status SqlStore::check_guards() {
-  std::set<std::string> missing{std::string(kGlobalGuard)};
-  for (int shard = 0; shard < kUserGuards; ++shard) missing.insert(user_guard(shard));
+  std::set<std::string> missing = common_guards();
+  bool swept = false;
+  bool numbered = false;
   const auto status = readers_.run("check_guards", [&](Session& session) {
-    auto rows = session.run("guards_read");
-    while (rows.next()) missing.erase(rows.string(0));
+    {
+      auto rows = session.run("guards_read");
+      while (rows.next()) missing.erase(rows.string(0));
+    }
+    auto rows = session.run("single_rows");
+    if (!rows.next()) return;
+    swept = rows.integer(0) != 0;
+    numbered = rows.integer(1) != 0;
   });
   WAYBILL_TRY(status);
+  if (!swept) return missing_row("1", "sweep");
+  if (!numbered) return missing_row("task", "id_block");
   if (missing.empty()) return {};
-  return base::internal("the row '" + *missing.begin() + "' of table create_guard is missing (" +
-                        std::to_string(missing.size()) + " in all); run waybill migrate");
+  return missing_row(*missing.begin(), "create_guard",
+                     " (" + std::to_string(missing.size()) + " in all)");
+}
+
+base::Result<std::int64_t> SqlStore::restore_guards() {
+  JsonRows scopes;
+  for (const std::string& scope : common_guards()) scopes.add(scope);
+  std::int64_t made = 0;
+  const auto status = writer_.run("restore_guards", [&](Session& session) {
+    made = session.run("guard_insert", scopes.text()).changed();
+    made += session.run("sweep_restore").changed();
+    made += session.run("ids_restore").changed();
+  });
+  WAYBILL_TRY(status);
+  return made;
 }
 
 base::Result<Millis> SqlStore::now() {

@@ -144,8 +144,10 @@ class CreateDecisions {
     for (const std::string& scope :
          {user_guard(user_shard(r.task.tenant_id, r.task.requested_by)), type_guard(r.task.type)}) {
       if (missing_guards_.contains(scope)) {
-        return base::internal("the row '" + scope +
-                              "' of table create_guard is missing; run waybill migrate");
+        return base::internal("the row '" + scope + "' of table create_guard is missing; " +
+                              (scope.starts_with(type_guard(""))
+                                   ? "it is made when the registry is loaded"
+                                   : "run waybill migrate"));
       }
     }
     if (!r.idempotency_key.empty()) {

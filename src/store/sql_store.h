@@ -87,6 +87,7 @@ class SqlStore final : public Store {
   base::Result<int> schema_version() override;
   base::Status ensure_type_guards(std::span<const std::string> types) override;
   base::Status check_guards() override;
+  base::Result<std::int64_t> restore_guards() override;
   base::Result<Millis> now() override;
   base::Result<std::string> database_id() override;
   base::Status set_lane_paused(std::string_view lane, bool paused) override;

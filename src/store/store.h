@@ -153,6 +153,9 @@ class AdminStore {
   virtual base::Result<int> schema_version() = 0;
   virtual base::Status ensure_type_guards(std::span<const std::string> types) = 0;
   virtual base::Status check_guards() = 0;  // kInternal naming the missing row
+  // Makes again what migrate() made once and somebody deleted; says how many rows that were. Only
+  // when a person asks for it: a serving process with a missing guard does not start.
+  virtual base::Result<std::int64_t> restore_guards() = 0;
   virtual base::Result<Millis> now() = 0;
   virtual base::Result<std::string> database_id() = 0;  // made once, 36 characters
   virtual base::Status set_lane_paused(std::string_view lane, bool paused) = 0;

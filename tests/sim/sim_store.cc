@@ -249,6 +249,9 @@ base::Status SimStore::ensure_type_guards(std::span<const std::string> types) {
 base::Status SimStore::check_guards() {
   return through("check_guards", [&] { return world_.store->check_guards(); });
 }
+base::Result<std::int64_t> SimStore::restore_guards() {
+  return through("restore_guards", [&] { return world_.store->restore_guards(); });
+}
 base::Result<base::Millis> SimStore::now() {
   return through("now", [&] { return world_.store->now(); });
 }

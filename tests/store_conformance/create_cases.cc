@@ -244,6 +244,24 @@ TEST_P(StoreConformance, AMissingGuardIsAnErrorThatNamesIt) {
   EXPECT_STORED(store().create_export(exporting("u1", "b")));
 }
 
+TEST_P(StoreConformance, GuardsComeBackWhenAPersonAsksForThem) {
+  if (!quirks().raw) return;
+  const auto last = store().create_export(exporting("u1", "a"));
+  ASSERT_STORED(last);
+  EXPECT_EQ(*store().restore_guards(), 0);
+  for (const char* table : {"sweep", "id_block", "create_guard WHERE scope = 'GLOBAL_CREATE'"}) {
+    database().execute(std::string("DELETE FROM ") + table);
+    const auto missing = store().check_guards();
+    ASSERT_FALSE(missing.ok()) << table;
+    EXPECT_NE(missing.error().message.find("run waybill migrate"), std::string::npos);
+    EXPECT_EQ(*store().restore_guards(), 1) << table;
+    EXPECT_STORED(store().check_guards());
+  }
+  EXPECT_STORED(store().begin_pass(60'000, 1'000));
+  // Numbers go on above those that were given away.
+  for (int i = 0; i < 3'000; ++i) create(action());
+}
+
 TEST_P(StoreConformance, IdsAscendAndSingleCreatesShareNothing) {
   std::mutex mutex;
   std::set<TaskId> ids;

@@ -95,6 +95,7 @@ class FakeAdminStore final : public store::AdminStore {
   base::Result<int> schema_version() override { return unused(); }
   base::Status ensure_type_guards(std::span<const std::string>) override { return unused(); }
   base::Status check_guards() override { return unused(); }
+  base::Result<std::int64_t> restore_guards() override { return unused(); }
   base::Result<store::Millis> now() override { return now_ms; }
   base::Result<std::string> database_id() override { return id; }
   base::Status set_lane_paused(std::string_view, bool) override { return unused(); }

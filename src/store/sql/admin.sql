@@ -5,6 +5,20 @@
 INSERT INTO create_guard(scope) SELECT r.scope FROM @rows(scopes: scope text) r WHERE 1 = 1
   ON CONFLICT (scope) DO NOTHING;
 
+-- What a migration makes once and somebody may have deleted.
+-- name: sweep_restore
+INSERT INTO sweep(k, last_ok_at, grace_until) VALUES (1, waybill_now(), 0)
+  ON CONFLICT (k) DO NOTHING;
+
+-- name: ids_restore
+INSERT INTO id_block(name, next) SELECT 'task', COALESCE(MAX(id), 0) + 1 FROM task WHERE 1 = 1
+  ON CONFLICT (name) DO NOTHING;
+
+-- name: single_rows
+-- out:  sweeps int, blocks int
+SELECT (SELECT COUNT(*) FROM sweep WHERE k = 1),
+  (SELECT COUNT(*) FROM id_block WHERE name = 'task');
+
 -- name: guards_read
 -- out:  scope text
 SELECT scope FROM create_guard ORDER BY scope;
