@@ -4,15 +4,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 
 namespace waybill::registry {
 
 namespace {
+
+constexpr int kReadTries = 3;  // of a file that changes meanwhile
+constexpr std::string_view kEndMark = "...";
 
 // What tells one state of the file from the next. The change time too: an editor may restore the
 // modification time.
@@ -70,8 +75,18 @@ base::Result<std::string> read_all(int fd, const std::string& file) {
   }
 }
 
+// Whether the text ends with YAML's end-of-document line; blank lines and comments may follow it.
+bool has_end_mark(std::string_view text) {
+  const auto lines = base::split(text, '\n');
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](std::string_view line) {
+    const std::string_view words = base::trim(line);
+    return !words.empty() && !words.starts_with('#');
+  });
+  return last != lines.rend() && last->starts_with(kEndMark);
+}
+
 // One state of the file: a text that changed while it was read is no text.
-base::Result<std::string> read_file(const std::string& file) {
+base::Result<std::string> try_read_file(const std::string& file, bool& changed) {
   const Descriptor descriptor(file);
   if (descriptor.get() < 0) return unreadable(file, std::strerror(errno));
   struct stat before{}, after{};
@@ -79,8 +94,18 @@ base::Result<std::string> read_file(const std::string& file) {
   if (!S_ISREG(before.st_mode)) return unreadable(file, "not a regular file");
   WAYBILL_ASSIGN(std::string text, read_all(descriptor.get(), file));
   if (::fstat(descriptor.get(), &after) != 0) return unreadable(file, std::strerror(errno));
-  if (stamp_of(before) != stamp_of(after)) return unreadable(file, "it changed while it was read");
+  changed = stamp_of(before) != stamp_of(after);
+  if (changed) return unreadable(file, "it changed while it was read");
   return text;
+}
+
+// Being replaced by a rename is a change as well: whoever looks again finds the new file whole.
+base::Result<std::string> read_file(const std::string& file) {
+  for (int tried = 1;; ++tried) {
+    bool changed = false;
+    auto text = try_read_file(file, changed);
+    if (!changed || tried == kReadTries) return text;
+  }
 }
 
 }  // namespace
@@ -92,6 +117,8 @@ struct Registry::Impl {
 
   std::mutex reloading;  // one reload at a time; held while the file is read and listeners run
   Stamp seen;            // guarded by reloading
+  Stamp changing;  // what the last look saw, while it differs from `seen`; guarded by reloading
+  bool marked = false;  // the text in force ends with kEndMark; guarded by reloading
   std::vector<std::function<void(const Snapshot&)>> listeners;  // guarded by reloading
 
   mutable std::mutex mutex;  // held only to copy or swap what stands below
@@ -102,7 +129,16 @@ struct Registry::Impl {
     seen =
         look(options.file);  // before reading: a change after this moment is seen by the next look
     WAYBILL_ASSIGN(const std::string text, read_file(options.file));
-    return parse_registry(text, options.file, options);
+    const bool mark = has_end_mark(text);
+    // A cut between two entries leaves a file that is valid by itself.
+    if (marked && !mark) {
+      return base::invalid("file", options.file +
+                                       ": the line \"...\" at its end is missing, which the "
+                                       "registry in force has: was it cut off?");
+    }
+    WAYBILL_ASSIGN(Snapshot snapshot, parse_registry(text, options.file, options));
+    marked = mark;
+    return snapshot;
   }
 
   void publish(Snapshot snapshot, std::int64_t generation) {
@@ -154,7 +190,10 @@ ReloadResult Registry::reload() {
 
 std::optional<ReloadResult> Registry::reload_if_changed() {
   const std::lock_guard lock(impl_->reloading);
-  if (look(impl_->options.file) == impl_->seen) return std::nullopt;
+  const Stamp now = look(impl_->options.file);
+  if (now == impl_->seen) return std::nullopt;
+  // It may be in the middle of being written: it is read when two looks in a row see the same.
+  if (now != std::exchange(impl_->changing, now)) return std::nullopt;
   return impl_->reload();
 }
 

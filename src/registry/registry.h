@@ -102,9 +102,10 @@ class Registry {
 
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const;
   // Reads the file again. On any failure the old snapshot stays in force and the result says why.
+  // Once a file that ends with the line "..." is in force, one without it is refused as cut off.
   ReloadResult reload();
-  // Reloads when the file changed since the last look (mtime, size, inode); nullopt when it did
-  // not.
+  // Reloads when the file changed since it was read (mtime, size, inode) and is the same as at the
+  // last call: one that is still being written is left alone. nullopt when it did not reload.
   std::optional<ReloadResult> reload_if_changed();
   [[nodiscard]] ReloadResult last_result() const;
   // Called after every successful reload, from the reloading thread; must not reload. Register

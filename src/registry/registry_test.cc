@@ -428,6 +428,7 @@ TEST_F(RegistryFile, ReloadsWhatChangedAndTellsListeners) {
   EXPECT_EQ(registry->current()->generation, 1);
   const auto old = registry->current();
   write(replaced(kGood, "max_rows: 100000", "max_rows: 200000"));  // the same size
+  EXPECT_FALSE(registry->reload_if_changed()) << "perhaps it is being written";
   const auto result = registry->reload_if_changed();
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->ok) << result->error;
@@ -454,6 +455,7 @@ TEST_F(RegistryFile, KeepsTheOldRegistryOnEveryFailure) {
                                 "\xff\n"};
   for (const std::string& text : broken) {
     replace(text);
+    EXPECT_FALSE(registry->reload_if_changed());
     const auto result = registry->reload_if_changed();
     ASSERT_TRUE(result) << text.substr(0, 40);
     EXPECT_FALSE(result->ok);
@@ -464,16 +466,55 @@ TEST_F(RegistryFile, KeepsTheOldRegistryOnEveryFailure) {
     EXPECT_EQ(registry->current()->exports.size(), 2u);
   }
   std::filesystem::remove(file_);
+  EXPECT_FALSE(registry->reload_if_changed());
   auto result = registry->reload_if_changed();
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->ok);
   EXPECT_FALSE(registry->reload_if_changed());
   replace(kGood);
+  EXPECT_FALSE(registry->reload_if_changed());
   result = registry->reload_if_changed();
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->ok);
   EXPECT_TRUE(registry->last_result().ok);
   EXPECT_EQ(heard, 1);
+}
+
+// A writer that goes piece by piece is never overtaken, whatever its pieces look like.
+TEST_F(RegistryFile, AFileThatIsBeingWrittenIsLeftAlone) {
+  write(kGood);
+  const auto registry = load();
+  const std::size_t between = kGood.find("  ORDER_LIST:");
+  write(kGood.substr(0, between));  // valid by itself
+  EXPECT_FALSE(registry->reload_if_changed());
+  write(kGood + "\n");
+  EXPECT_FALSE(registry->reload_if_changed());
+  write(kGood);
+  EXPECT_FALSE(registry->reload_if_changed());
+  EXPECT_EQ(registry->current()->generation, 1);
+  const auto result = registry->reload_if_changed();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->ok);
+  EXPECT_EQ(registry->current()->exports.size(), 2u);
+}
+
+// A file that says where it ends cannot be cut anywhere without a word.
+TEST_F(RegistryFile, AMarkedEndTellsACutBetweenTwoEntries) {
+  const std::string marked = kGood + "...\n# the end\n";
+  write(marked);
+  const auto registry = load();
+  const std::size_t between = kGood.find("  ORDER_LIST:");
+  for (const std::size_t cut : {between, kGood.size(), kGood.size() + 1, kGood.size() + 3}) {
+    replace(marked.substr(0, cut));
+    const auto result = registry->reload();
+    EXPECT_FALSE(result.ok) << cut;
+    EXPECT_EQ(registry->current()->exports.size(), 2u);
+  }
+  replace(kGood.substr(0, between) + "...\n");
+  EXPECT_TRUE(registry->reload().ok) << "an entry less, and on purpose";
+  EXPECT_EQ(registry->current()->exports.size(), 1u);
+  replace(kGood + "... and more\n");
+  EXPECT_FALSE(registry->reload().ok);
 }
 
 TEST_F(RegistryFile, ATypeThatWasRemovedIsGoneAndAServiceCannotBeAdded) {

@@ -255,6 +255,7 @@ definitions:
     app_scope: PLATFORM
     enabled: false
     parameters: {}
+...
 )";
 }
 
