@@ -16,6 +16,7 @@ namespace waybill::app::cli {
 namespace {
 
 constexpr double kMaxTimeoutSeconds = 86'400;
+constexpr std::size_t kLongestGuess = 40;  // characters of a mistyped word that is still corrected
 
 // Also refuses what is no number at all, such as nan.
 template <typename Number>
@@ -37,6 +38,38 @@ CLI::Validator utf8_text() {
         return base::is_utf8(text) ? std::string() : std::string("must be UTF-8");
       },
       "");
+}
+
+// How many characters have to be added, removed, replaced or swapped with their neighbour.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// The known word that was probably meant, or "": at most every third character may be wrong.
+std::string nearest(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  if (word.size() > kLongestGuess) return best;
+  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t far = distance(word, candidate);
+    if (far >= least) continue;
+    least = far;
+    best = candidate;
+  }
+  return best;
 }
 
 class Parser {
@@ -81,18 +114,52 @@ class Parser {
   }
 
  private:
+  // A word that nobody knows is the reason of most other problems, so it is named first.
   std::string problem(const CLI::ParseError& error) {
     const CLI::App* app = chosen();
-    if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) {
-      for (const std::string& word : app_.remaining(true)) {
-        if (!word.starts_with('-')) return "there is no command \"" + path(app) + word + "\"";
-      }
+    const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::vector<std::string> rest =
+        missing || extra ? app_.remaining(true) : std::vector<std::string>();
+    for (const std::string& word : rest) {
+      if (!word.starts_with('-')) continue;
+      const std::string option = word.substr(0, word.find('='));
+      return "there is no option \"" + option + "\"" + hint(option, options_of(app), "");
     }
+    const std::vector<std::string> commands = commands_of(app);
+    for (const std::string& word : rest) {
+      if (commands.empty()) return "\"" + word + "\" is one word too many";
+      return "there is no command \"" + path(app) + word + "\"" +
+             hint(word, commands, "waybill " + path(app));
+    }
+    if (missing && !commands.empty()) return "a command is missing";
     // CLI11 writes "--port: must be ..."; a sentence reads better.
     std::string words = error.what();
     const std::size_t colon = words.find(": must be ");
     if (colon != std::string::npos) words.erase(colon, 1);
     return words;
+  }
+
+  static std::string hint(const std::string& word, const std::vector<std::string>& known,
+                          const std::string& before) {
+    const std::string best = nearest(word, known);
+    return best.empty() ? "" : "; did you mean \"" + before + best + "\"?";
+  }
+  static std::vector<std::string> commands_of(const CLI::App* app) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(sub->get_name());
+    return names;
+  }
+  // What may stand at this place: options of the command and of everything around it.
+  static std::vector<std::string> options_of(const CLI::App* app) {
+    std::vector<std::string> names;
+    for (; app != nullptr; app = app->get_parent()) {
+      for (const CLI::Option* option : app->get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      }
+    }
+    return names;
   }
 
   // The innermost subcommand that was named.
