@@ -44,6 +44,7 @@ constexpr std::array kTable = std::to_array<ErrorInfo>({
      "the request body must be application/json"},
     {"RANGE_NOT_SATISFIABLE", 41600, 416, kAlways, "请求的范围超出文件大小",
      "the requested range lies outside the file"},
+    {"EXPECTATION_FAILED", 41700, 417, kAlways, "不支持请求头 Expect 的要求", "{message}"},
     {"RATE_LIMITED", 42900, 429, kAlways, "请求过于频繁，请稍后再试",
      "too many requests; please wait a moment"},
     {"EXPORT_USER_LIMIT", 42901, 429, kByMode,

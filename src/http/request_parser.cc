@@ -5,6 +5,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/text.h"
 #include "http/head_check.h"
 
 namespace waybill::http {
@@ -25,6 +26,13 @@ std::string lower(std::string_view text) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return out;
+}
+
+// RFC 9110 §10.1.1: a list; a member that is not known is answered with 417.
+bool only_100_continue(std::string_view list) {
+  const auto parts = base::split(list, ',');
+  return std::ranges::all_of(
+      parts, [](std::string_view part) { return lower(base::trim(part)) == "100-continue"; });
 }
 
 }  // namespace
@@ -79,9 +87,15 @@ RequestParser::State RequestParser::feed_head(std::string& bytes) {
   head_.keep_alive = !head_.http_1_0 && parser.keep_alive();
   head_.has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
   if (const auto length = parser.content_length()) head_.content_length = *length;
-  const auto expect = message.find(beast_http::field::expect);
-  head_.expects_continue = head_.has_body && !head_.http_1_0 && expect != message.end() &&
-                           lower(expect->value()) == "100-continue";
+  bool asked = false;
+  for (const auto& [name, value] : head_.headers) {
+    if (name != "expect") continue;
+    if (!only_100_continue(value))
+      return fail({417, "EXPECTATION_FAILED", "the only expectation that is met is 100-continue"});
+    asked = true;
+  }
+  // RFC 9110 §10.1.1: one of HTTP/1.0 must be ignored, one without a body may be.
+  head_.expects_continue = asked && head_.has_body && !head_.http_1_0;
   return State::kDone;
 }
 
