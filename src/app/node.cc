@@ -29,6 +29,14 @@ constexpr base::Millis kRemoverPeriodMs = 30'000;  // between tries of failed de
 constexpr base::Millis kProgressPeriodMs = exporting::kProgressIntervalMs;
 constexpr int kManagementThreads = 1;
 
+base::Result<http::Listener> bind_port(const ListenAddress& address) {
+  auto port = http::Listener::bind(address.host, address.port);
+  if (port.ok() || port.error().code != "PORT_IN_USE") return port;
+  base::Error error = port.error();
+  error.message = "port " + std::to_string(address.port) + " is in use: " + error.message;
+  return error;
+}
+
 // What the reconciler finds half-written goes the way of everything that must not survive.
 class RemoverForReconciler final : public dispatch::ObjectRemover {
  public:
@@ -64,23 +72,41 @@ std::vector<std::string> type_names(const registry::Snapshot& snapshot) {
 
 }  // namespace
 
-struct Node::Impl {
-  Impl(Settings s, NodeParts p) : settings(std::move(s)), parts(p) {}
+base::Result<NodePorts> bind_ports(const Config& config) {
+  std::optional<http::Listener> api;
+  if (config.boolean("roles.api")) {
+    const auto address = parse_listen(config.text("server.listen"));
+    WAYBILL_ASSIGN(api, bind_port(address.value_or(ListenAddress{})));
+  }
+  const auto address = parse_listen(config.text("management.listen"));
+  WAYBILL_ASSIGN(http::Listener management, bind_port(address.value_or(ListenAddress{})));
+  return NodePorts{std::move(api), std::move(management)};
+}
 
-  base::Status open_database();
-  base::Status open_files();
+struct Node::Impl {
+  Impl(Settings s, NodeParts p, NodePorts bound)
+      : settings(std::move(s)), parts(p), ports(std::move(bound)) {}
+
+  // In this order. Up to open_database() everything only looks: a start that is refused leaves
+  // nothing behind.
+  base::Status check_settings();
   base::Status load_registry();
+  base::Status open_files();
+  base::Status open_database();
+  base::Status follow_registry();
   [[nodiscard]] base::Status check_lanes(const registry::Snapshot& snapshot) const;
-  base::Status make_roles();
+  void make_roles();
   base::Status listen();
-  base::Result<std::unique_ptr<http::Server>> listen_on(const ListenAddress& address, int threads,
-                                                        std::vector<http::Route> routes);
+  base::Result<std::unique_ptr<http::Server>> serve_on(http::Listener port, int threads,
+                                                       std::vector<http::Route> routes);
   void stop_loops() {
     for (const auto& loop : loops) loop->stop();
   }
 
   Settings settings;
   NodeParts parts;
+  NodePorts ports;  // until servers take them
+  client::AllowList allow;
   // In order of construction; destroyed in reverse.
   std::unique_ptr<store::Store> store;
   std::unique_ptr<files::Files> files;
@@ -108,6 +134,19 @@ base::Status Node::Impl::open_database() {
   const store::Seams seams{
       .database_clock = parts.database_clock, .random = parts.random, .retry = settings.retry};
   WAYBILL_ASSIGN(store, app::open_database(settings.database_path, seams));
+  // Who the storage is was not asked before: the answer is a file in a storage that has none yet.
+  WAYBILL_ASSIGN(storage_id, files->storage_id());
+  return {};
+}
+
+base::Status Node::Impl::check_settings() {
+  const std::string owner = dispatch::make_owner(host_name(), parts.random);
+  settings.dispatch.owner = owner;
+  settings.exporting.owner = owner;
+  WAYBILL_TRY(dispatch::check_settings(settings.dispatch));
+  for (const ServiceLimit& service : settings.services) WAYBILL_TRY(allow.allow(service.base_url));
+  if (!settings.serve_api) return {};
+  WAYBILL_ASSIGN(authenticator, api::make_jwt_authenticator(settings.jwt, parts.clock));
   return {};
 }
 
@@ -118,7 +157,6 @@ base::Status Node::Impl::open_files() {
   if (const auto writable = files->check_writable(); !writable.ok()) {
     return writable.error().with_context("files.directory.path " + settings.files_path);
   }
-  WAYBILL_ASSIGN(storage_id, files->storage_id());
   return {};
 }
 
@@ -138,7 +176,10 @@ base::Status Node::Impl::check_lanes(const registry::Snapshot& snapshot) const {
 
 base::Status Node::Impl::load_registry() {
   WAYBILL_ASSIGN(registry, registry::Registry::load(settings.registry));
-  WAYBILL_TRY(check_lanes(*registry->current()));
+  return check_lanes(*registry->current());
+}
+
+base::Status Node::Impl::follow_registry() {
   WAYBILL_TRY(store->ensure_type_guards(type_names(*registry->current())));
   WAYBILL_TRY(store->check_guards());
   registry->on_reload([this](const registry::Snapshot& snapshot) {
@@ -155,17 +196,13 @@ base::Status Node::Impl::load_registry() {
   return {};
 }
 
-base::Status Node::Impl::make_roles() {
-  const std::string owner = dispatch::make_owner(host_name(), parts.random);
-  settings.dispatch.owner = owner;
-  settings.exporting.owner = owner;
-  client::AllowList allow;
-  for (const ServiceLimit& service : settings.services) WAYBILL_TRY(allow.allow(service.base_url));
+void Node::Impl::make_roles() {
   http = limit_services(client::make_http_client(std::move(allow)), settings.services, parts.clock);
 
   remover = std::make_unique<exporting::ObjectRemover>(*files, observer);
   reconciler_remover = std::make_unique<RemoverForReconciler>(*remover);
-  progress = std::make_unique<exporting::ProgressWriter>(*store, parts.clock, owner);
+  progress =
+      std::make_unique<exporting::ProgressWriter>(*store, parts.clock, settings.dispatch.owner);
   waiter = std::make_unique<exporting::ClockWaiter>(parts.clock);
   settings.keeper.longest_duration_ms = [this] {
     base::Millis longest = 0;
@@ -229,26 +266,16 @@ base::Status Node::Impl::make_roles() {
     remover->step();
     return dispatch::Next::after(kRemoverPeriodMs);
   });
-  return dispatch::check_settings(settings.dispatch);
 }
 
-base::Result<std::unique_ptr<http::Server>> Node::Impl::listen_on(const ListenAddress& address,
-                                                                  int threads,
-                                                                  std::vector<http::Route> routes) {
+base::Result<std::unique_ptr<http::Server>> Node::Impl::serve_on(http::Listener port, int threads,
+                                                                 std::vector<http::Route> routes) {
   http::ServerOptions options;
-  options.address = address.host;
-  options.port = address.port;
   options.handler_threads = threads;
   options.limits = settings.http_limits;
   options.error_response = api::server_error;
-  auto server = http::Server::start(std::move(options), std::move(routes), parts.spawner,
-                                    parts.clock, parts.random);
-  if (!server.ok() && server.error().code == "PORT_IN_USE") {
-    base::Error error = server.error();
-    error.message = "port " + std::to_string(address.port) + " is in use: " + error.message;
-    return error;
-  }
-  return server;
+  return http::Server::start(std::move(port), std::move(options), std::move(routes), parts.spawner,
+                             parts.clock, parts.random);
 }
 
 base::Status Node::Impl::listen() {
@@ -262,10 +289,9 @@ base::Status Node::Impl::listen() {
                       return store->renew_instance(settings.dispatch.owner);
                     }});
   checks.push_back({"storage", [this] { return files->check_writable(); }});
-  WAYBILL_ASSIGN(management_server, listen_on(settings.management, kManagementThreads,
-                                              api::make_management_routes(std::move(checks))));
-  if (!settings.serve_api) return {};
-  WAYBILL_ASSIGN(authenticator, api::make_jwt_authenticator(settings.jwt, parts.clock));
+  WAYBILL_ASSIGN(management_server, serve_on(std::move(ports.management), kManagementThreads,
+                                             api::make_management_routes(std::move(checks))));
+  if (!ports.api) return {};
   const api::ApiDeps deps{.tasks = *store,
                           .admin = *store,
                           .registry = *registry,
@@ -273,8 +299,8 @@ base::Status Node::Impl::listen() {
                           .authenticator = *authenticator,
                           .clock = parts.clock,
                           .random = parts.random};
-  WAYBILL_ASSIGN(api_server, listen_on(settings.server, settings.handler_threads,
-                                       api::make_routes(deps, settings.api)));
+  WAYBILL_ASSIGN(api_server, serve_on(std::move(*ports.api), settings.handler_threads,
+                                      api::make_routes(deps, settings.api)));
   return {};
 }
 
@@ -285,13 +311,17 @@ Node::~Node() {
   shutdown(&hurry);
 }
 
-base::Result<std::unique_ptr<Node>> Node::build(Settings settings, NodeParts parts) {
-  std::unique_ptr<Node> node(new Node(std::make_unique<Impl>(std::move(settings), parts)));
+base::Result<std::unique_ptr<Node>> Node::build(Settings settings, NodeParts parts,
+                                                NodePorts ports) {
+  std::unique_ptr<Node> node(
+      new Node(std::make_unique<Impl>(std::move(settings), parts, std::move(ports))));
   Impl& impl = *node->impl_;
-  WAYBILL_TRY(impl.open_database());
-  WAYBILL_TRY(impl.open_files());
+  WAYBILL_TRY(impl.check_settings());
   WAYBILL_TRY(impl.load_registry());
-  WAYBILL_TRY(impl.make_roles());
+  WAYBILL_TRY(impl.open_files());
+  WAYBILL_TRY(impl.open_database());
+  WAYBILL_TRY(impl.follow_registry());
+  impl.make_roles();
   WAYBILL_TRY(impl.listen());
   return node;
 }

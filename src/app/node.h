@@ -7,13 +7,16 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "app/config.h"
 #include "app/settings.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "base/spawner.h"
+#include "http/server.h"
 
 namespace waybill::app {
 
@@ -25,13 +28,24 @@ struct NodeParts {
   base::Spawner& spawner;
 };
 
+// The ports of a Node, bound and not served yet. `api` is empty where its role is switched off.
+struct NodePorts {
+  std::optional<http::Listener> api;
+  http::Listener management;
+};
+
+// Binds what the configuration names. kConflict (code PORT_IN_USE) naming the port.
+base::Result<NodePorts> bind_ports(const Config& config);
+
 // One thread calls it, but for the readers of ports.
 class Node {
  public:
-  // Opens database (and its lock), files and registry, checks what must be there, and listens:
-  // after this nothing can stand in the way but a lack of threads. Executes nothing yet. Errors are
-  // sentences that name file, port or row.
-  static base::Result<std::unique_ptr<Node>> build(Settings settings, NodeParts parts);
+  // Checks settings, registry and storage, then opens the database (and its lock), brings its
+  // schema up to date, checks what must be there, and serves the ports: after this nothing can
+  // stand in the way but a lack of threads. Executes nothing yet. Whatever is refused before the
+  // database is opened has written nothing. Errors are sentences that name file, port or row.
+  static base::Result<std::unique_ptr<Node>> build(Settings settings, NodeParts parts,
+                                                   NodePorts ports);
   // shutdown() without grace, if it was not called.
   ~Node();
   Node(const Node&) = delete;

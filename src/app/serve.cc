@@ -84,8 +84,10 @@ int run_serve(const cli::Arguments& arguments, const cli::Environment& environme
   if (!sink.ok()) return fail(console, sink.error());
   const LogScope logs(std::move(*sink));
 
+  auto ports = bind_ports(*config);
+  if (!ports.ok()) return fail(console, ports.error());
   const base::Millis check_ms = settings->registry_check_ms;
-  auto node = Node::build(std::move(*settings), {clock, clock, random, spawner});
+  auto node = Node::build(std::move(*settings), {clock, clock, random, spawner}, std::move(*ports));
   if (!node.ok()) return fail(console, node.error());
   if (const auto started = (*node)->start(); !started.ok()) return fail(console, started.error());
   for (Signal signal = Signal::kNone; signal != Signal::kStop;) {
@@ -108,10 +110,18 @@ int run_migrate(const cli::Arguments& arguments, const cli::Environment& environ
   const store::Seams seams{.database_clock = clock, .random = random};
   const auto store = open_database(settings->database_path, seams);
   if (!store.ok()) return fail(console, store.error());
+  const auto restored = (*store)->restore_guards();
+  if (!restored.ok()) return fail(console, restored.error());
   const auto version = (*store)->schema_version();
   if (!version.ok()) return fail(console, version.error());
-  console.result_line(arguments.json ? "{\"schemaVersion\":" + std::to_string(*version) + "}"
-                                     : "the schema is at version " + std::to_string(*version));
+  if (arguments.json) {
+    console.result_line("{\"schemaVersion\":" + std::to_string(*version) +
+                        ",\"restoredRows\":" + std::to_string(*restored) + "}");
+    return cli::kDone;
+  }
+  console.result_line("the schema is at version " + std::to_string(*version));
+  if (*restored > 0)
+    console.result_line("rows that were missing and are there again: " + std::to_string(*restored));
   return cli::kDone;
 }
 

@@ -1,5 +1,7 @@
 #include "http/server.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -57,23 +59,15 @@ class AsioServer final : public Server {
 
   ~AsioServer() override { stop(0); }
 
-  base::Status listen() {
+  base::Status take(Listener listener) {
     error_code error;
-    const auto address = asio::ip::make_address(core_.options.address, error);
-    if (error)
-      return base::invalid("listen", "'" + core_.options.address + "' is not an IP address");
-    const tcp::endpoint endpoint(address, core_.options.port);
-    const std::string where = core_.options.address + ":" + std::to_string(core_.options.port);
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error == asio::error::address_in_use) {
-      return base::conflict("PORT_IN_USE", "another process listens on " + where);
-    }
-    if (error) return base::unavailable("cannot listen on " + where + ": " + error.message());
-    port_ = acceptor_.local_endpoint(error).port();
-    return {};
+    port_ = listener.port();
+    const tcp protocol = listener.v6() ? tcp::v6() : tcp::v4();
+    const int socket = listener.release();
+    acceptor_.assign(protocol, socket, error);
+    if (!error) return {};
+    ::close(socket);
+    return base::unavailable("cannot serve port " + std::to_string(port_) + ": " + error.message());
   }
 
   base::Status run(base::Spawner& spawner) {
@@ -177,13 +171,63 @@ class AsioServer final : public Server {
 
 }  // namespace
 
+base::Result<Listener> Listener::bind(const std::string& address, std::uint16_t port) {
+  error_code error;
+  const auto parsed = asio::ip::make_address(address, error);
+  if (error) return base::invalid("listen", "'" + address + "' is not an IP address");
+  const tcp::endpoint endpoint(parsed, port);
+  const std::string where = address + ":" + std::to_string(port);
+  asio::io_context unused;
+  tcp::acceptor acceptor(unused);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error == asio::error::address_in_use) {
+    return base::conflict("PORT_IN_USE", "another process listens on " + where);
+  }
+  std::uint16_t bound = 0;
+  if (!error) bound = acceptor.local_endpoint(error).port();
+  int socket = -1;
+  if (!error) socket = acceptor.release(error);
+  if (error) return base::unavailable("cannot listen on " + where + ": " + error.message());
+  return Listener(socket, bound, parsed.is_v6());
+}
+
+Listener::Listener(Listener&& other) noexcept
+    : socket_(other.release()), port_(other.port_), v6_(other.v6_) {}
+
+Listener& Listener::operator=(Listener&& other) noexcept {
+  if (this == &other) return *this;
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = other.release();
+  port_ = other.port_;
+  v6_ = other.v6_;
+  return *this;
+}
+
+Listener::~Listener() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
+int Listener::release() { return std::exchange(socket_, -1); }
+
 base::Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
                                                     std::vector<Route> routes,
                                                     base::Spawner& spawner,
                                                     const base::Clock& clock,
                                                     base::Random& random) {
+  WAYBILL_ASSIGN(Listener listener, Listener::bind(options.address, options.port));
+  return start(std::move(listener), std::move(options), std::move(routes), spawner, clock, random);
+}
+
+base::Result<std::unique_ptr<Server>> Server::start(Listener listener, ServerOptions options,
+                                                    std::vector<Route> routes,
+                                                    base::Spawner& spawner,
+                                                    const base::Clock& clock,
+                                                    base::Random& random) {
   auto server = std::make_unique<AsioServer>(std::move(options), std::move(routes), clock, random);
-  WAYBILL_TRY(server->listen());
+  WAYBILL_TRY(server->take(std::move(listener)));
   WAYBILL_TRY(server->run(spawner));
   return std::unique_ptr<Server>(std::move(server));
 }

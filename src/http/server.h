@@ -97,8 +97,8 @@ struct ServerOptions {
   int handler_threads = 8;
   Limits limits;
   std::string server_name = "waybill";
-  // Answers for errors the server finds itself (400, 404, 405, 408, 413, 414, 431, 500, 503), so
-  // that they wear the API's envelope. `code` is a stable word such as "NOT_FOUND".
+  // Answers for errors the server finds itself (400, 404, 405, 408, 413, 414, 417, 431, 500, 503),
+  // so that they wear the API's envelope. `code` is a stable word such as "NOT_FOUND".
   std::function<Response(int status, std::string_view code, std::string_view message,
                          const Request*)>
       error_response;
@@ -107,11 +107,39 @@ struct ServerOptions {
       on_request;
 };
 
+// A bound port on which nobody answers yet: connections wait in its queue until a server takes it
+// over. So a process can know that it will get its ports before it writes anything. Movable, one
+// thread.
+class Listener {
+ public:
+  // `port` 0 = a free one. kConflict (code PORT_IN_USE) when another process has it, kInvalid when
+  // `address` is no IP address.
+  static base::Result<Listener> bind(const std::string& address, std::uint16_t port);
+  Listener(Listener&& other) noexcept;
+  Listener& operator=(Listener&& other) noexcept;
+  ~Listener();  // gives the port back, unless a server has taken it
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  // The socket; whoever calls this closes it.
+  int release();
+  [[nodiscard]] bool v6() const { return v6_; }
+
+ private:
+  Listener(int socket, std::uint16_t port, bool v6) : socket_(socket), port_(port), v6_(v6) {}
+  int socket_;
+  std::uint16_t port_;
+  bool v6_;
+};
+
 // Thread-safe.
 class Server {
  public:
-  // Binds and listens, so that "port in use" is an error here (kConflict, code PORT_IN_USE), and
-  // starts serving.
+  // Starts serving on `listener`; options.address and options.port mean nothing.
+  static base::Result<std::unique_ptr<Server>> start(Listener listener, ServerOptions options,
+                                                     std::vector<Route> routes,
+                                                     base::Spawner& spawner,
+                                                     const base::Clock& clock,
+                                                     base::Random& random);
+  // Binds options.address and options.port itself: errors of Listener::bind().
   static base::Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                      std::vector<Route> routes,
                                                      base::Spawner& spawner,

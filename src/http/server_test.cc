@@ -363,6 +363,31 @@ TEST_F(ServerTest, TellsAClientToGoOnBeforeItsBody) {
   EXPECT_EQ(c.response().status, 413);
 }
 
+// RFC 9110 §10.1.1.
+TEST_F(ServerTest, OtherExpectationsAreRefused) {
+  start();
+  const auto answer = [&](const std::string& expect) {
+    return client()
+        .request("POST /things HTTP/1.1\r\nHost: t\r\n" + expect +
+                 "Content-Length: 2\r\nConnection: close\r\n\r\nok")
+        .status;
+  };
+  EXPECT_EQ(answer("Expect: 102-processing\r\n"), 417);
+  EXPECT_EQ(answer("Expect: 100-continue, x\r\n"), 417);
+  EXPECT_EQ(answer("Expect: 100-continue\r\nExpect: x=1\r\n"), 417);
+  EXPECT_EQ(answer("Expect: 100-continue;x\r\n"), 417);
+  EXPECT_EQ(answer("Expect:\r\n"), 417);
+  EXPECT_EQ(answer("Expect: 100-CONTINUE , 100-continue\r\n"), 100);
+  EXPECT_EQ(client().get("/things/1", "Expect: 100-continue\r\n").status, 200) << "without a body";
+  EXPECT_EQ(client().get("/things/1", "Expect: wonders\r\n").status, 417);
+  EXPECT_EQ(client()
+                .request("POST /things HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: "
+                         "2\r\n\r\nok")
+                .status,
+            200)
+      << "ignored in HTTP/1.0";
+}
+
 TEST_F(ServerTest, SlowClientsAreCutInEveryPhase) {
   ServerOptions options;
   options.limits.header_timeout_ms = 150;
@@ -615,6 +640,27 @@ TEST_F(ServerTest, AHurryEndsTheGrace) {
   hurry = true;
   stopper.join();
   EXPECT_LT(c.read_to_end().size(), 100'000'000u);
+}
+
+// A process may know its port long before it can answer: who calls meanwhile waits for it.
+TEST_F(ServerTest, ABoundPortQueuesUntilItIsServed) {
+  auto port = Listener::bind("127.0.0.1", 0);
+  ASSERT_TRUE(port.ok());
+  const std::uint16_t number = port->port();
+  EXPECT_NE(number, 0);
+  EXPECT_EQ(Listener::bind("127.0.0.1", number).error().code, "PORT_IN_USE");
+  EXPECT_EQ(Listener::bind("localhost", 0).error().field, "listen");
+  RawClient early;
+  ASSERT_TRUE(early.connect(number));
+  early.send("GET /things/1 HTTP/1.1\r\nHost: t\r\n\r\n");
+  Listener moved = std::move(*port);
+  auto server = Server::start(std::move(moved), {}, routes(), spawner_, clock_, random_);
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  EXPECT_EQ((*server)->port(), number);
+  EXPECT_EQ(early.response().status, 200);
+  server->reset();
+  EXPECT_TRUE(Listener::bind("127.0.0.1", number).ok()) << "given back";
+  EXPECT_TRUE(Listener::bind("127.0.0.1", number).ok()) << "and by one that nobody took";
 }
 
 TEST_F(ServerTest, APortInUseIsAnError) {

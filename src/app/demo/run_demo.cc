@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/config.h"
 #include "app/demo/business.h"
@@ -34,6 +35,7 @@ class Demo {
       : folder_(std::move(folder)), arguments_(arguments), console_(console) {}
 
   base::Status run() {
+    WAYBILL_TRY(bind());  // first: a taken port leaves no folder behind
     WAYBILL_TRY(prepare_folder(folder_));
     WAYBILL_TRY(open_log());
     WAYBILL_TRY(start_service());
@@ -52,6 +54,19 @@ class Demo {
   }
 
  private:
+  base::Status bind() {
+    WAYBILL_ASSIGN(service_port_, http::Listener::bind(http::ServerOptions{}.address, 0));
+    ConfigSources sources;
+    sources.file_name = "demo";
+    sources.file_text = demo_config(folder_, arguments_.port, local_url(service_port_->port()));
+    sources.environment = waybill_environment();
+    LoadedConfig loaded = load_config(sources);
+    if (!loaded.config) return base::invalid("demo", loaded.problems.front());
+    config_ = std::move(loaded.config);
+    WAYBILL_ASSIGN(ports_, bind_ports(*config_));
+    return {};
+  }
+
   base::Status open_log() {
     LogSinkOptions options;
     if (!arguments_.verbose) options.file = folder_ + "/waybill.log";
@@ -67,8 +82,9 @@ class Demo {
     http::ServerOptions options;
     options.handler_threads = kServiceThreads;
     options.server_name = "demo-service";
-    WAYBILL_ASSIGN(service_server_, http::Server::start(std::move(options), service_->routes(),
-                                                        spawner_, clock_, random_));
+    WAYBILL_ASSIGN(service_server_,
+                   http::Server::start(std::move(*service_port_), std::move(options),
+                                       service_->routes(), spawner_, clock_, random_));
     const std::string registry = folder_ + "/registry.yaml";
     std::error_code error;
     if (std::filesystem::exists(registry, error)) return {};
@@ -77,16 +93,11 @@ class Demo {
 
   base::Status start_node() {
     WAYBILL_TRY(ensure_secret(folder_ + "/secret", random_));
-    ConfigSources sources;
-    sources.file_name = "demo";
-    sources.file_text = demo_config(folder_, arguments_.port, local_url(service_server_->port()));
-    sources.environment = waybill_environment();
-    const LoadedConfig loaded = load_config(sources);
-    if (!loaded.config) return base::invalid("demo", loaded.problems.front());
-    WAYBILL_ASSIGN(Settings settings, make_settings(*loaded.config));
+    WAYBILL_ASSIGN(Settings settings, make_settings(*config_));
     jwt_ = settings.jwt;
     check_ms_ = settings.registry_check_ms;
-    WAYBILL_ASSIGN(node_, Node::build(std::move(settings), {clock_, clock_, random_, spawner_}));
+    WAYBILL_ASSIGN(node_, Node::build(std::move(settings), {clock_, clock_, random_, spawner_},
+                                      std::move(*ports_)));
     return {};
   }
 
@@ -126,6 +137,9 @@ class Demo {
   base::SystemClock clock_;
   base::SystemRandom random_;
   base::ThreadSpawner spawner_;
+  std::optional<http::Listener> service_port_;
+  std::optional<Config> config_;
+  std::optional<NodePorts> ports_;
   std::unique_ptr<LogScope> logs_;
   std::unique_ptr<BusinessService> service_;
   std::unique_ptr<http::Server> service_server_;
