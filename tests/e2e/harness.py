@@ -300,6 +300,14 @@ shutdown:
         except OSError:
             return False
 
+    def accepts(self):
+        """Whether somebody answers on the API's port."""
+        try:
+            self.call("GET", "/files/export-types")
+            return True
+        except (OSError, http.client.HTTPException):
+            return False
+
     def log_text(self):
         return (self.folder / f"log.{self.starts}").read_text(errors="replace")
 

@@ -126,6 +126,48 @@ def test_a_task_that_kills_its_process_is_counted(site, provider):
     assert asked() == {1, 2, 3}
 
 
+RELOADS = ("signal", "change")
+
+
+@pytest.mark.parametrize("how", RELOADS)
+def test_killed_while_the_registry_reloads(site, provider, how):
+    """Reloaded by SIGHUP or by the file's change and killed at a seeded moment of it, five times: the next process has
+    one registry or the other, and the tasks of both go on."""
+    dice = random.Random(how)
+    provider.rows = 400
+    where = site()
+    texts = [where.registry.read_text(), where.registry.read_text().replace("batch_size: 100", "batch_size: 50")]
+    fast_looks = {"WAYBILL_REGISTRY_CHECK_SECONDS": "0.1"}
+    where.start(environment=fast_looks)
+    tasks = []
+    for turn in range(5):
+        tasks.append(where.create(parameters={"n": turn}))
+        for n in range(20):
+            fresh = where.registry.with_suffix(".new")
+            fresh.write_text(texts[n % 2])
+            fresh.rename(where.registry)
+            if how == "signal":
+                where.kill(signal.SIGHUP)
+        if how == "change":
+            wait_until(lambda: "registry_reloaded" in where.log_text(), "a reload")
+        spin = time.monotonic() + dice.random() * 0.02
+        while time.monotonic() < spin:
+            if how == "signal":
+                where.kill(signal.SIGHUP)
+        where.kill()
+        assert "registry_reload_failed" not in where.log_text()
+        where.start(environment=fast_looks)
+    for task in tasks:
+        where.wait_for(task, "SUCCEEDED")
+    asked = {}
+    for request in provider.requests:
+        body = request["body"]
+        asked.setdefault((body["taskId"], body["dispatchVersion"]), set()).add(body["limit"])
+    assert all(len(limits) == 1 and limits <= {50, 100} for limits in asked.values()), \
+        "an execution keeps the registry that it began with"
+    assert len(where.visible_files()) == len(tasks)
+
+
 def test_frozen_past_its_lease(site, provider, tmp_path):
     """SIGSTOP past the lease, then SIGCONT: the stale execution commits nothing and leaves no file."""
     provider.rows = 3000

@@ -104,6 +104,11 @@ def test_missing_guard_row(site):
     refuses(where, INTERNAL, "GLOBAL_CREATE", "create_guard", "waybill migrate")
     connection = sqlite3.connect(where.database)
     assert connection.execute("SELECT count(*) FROM create_guard WHERE scope = 'GLOBAL_CREATE'").fetchone() == (0,)
+    connection.close()
+    migrated = subprocess.run(where.command("migrate", "--config", str(where.config)), capture_output=True, text=True)
+    assert migrated.returncode == 0 and "there again: 1" in migrated.stdout, migrated.stdout + migrated.stderr
+    where.start()
+    where.wait_for(where.create(parameters={"again": 1}), "SUCCEEDED")
 
 
 def test_newer_schema_is_refused(site):
@@ -172,10 +177,59 @@ def test_removed_type_waits_and_can_be_cancelled(site, provider):
     assert {r["body"]["taskId"] for r in provider.requests} == set(running), "nothing else was ever executed"
 
 
+def everything(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if not p.name.startswith("log."))
+
+
+def test_a_refused_first_start_leaves_nothing(site):
+    """No database, no lock, no marker in the storage: the next start finds what the first one found."""
+    where = site()
+    good = {where.config: where.config.read_text(), where.registry: where.registry.read_text()}
+    before = everything(where.folder)
+
+    def refused(code, *needles):
+        refuses(where, code, *needles)
+        assert everything(where.folder) == before
+
+    for port in (where.port, where.management_port):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", port))
+            taken.listen()
+            refused(CONFLICT, f"port {port} is in use")
+    where.registry.write_text(good[where.registry].replace("batch_size: 100", "batch_size: 5000"))
+    refused(USAGE, "batch_size")
+    where.registry.write_text(good[where.registry].replace("lane: export", "lane: elsewhere"))
+    refused(USAGE, "the lane elsewhere is not configured")
+    where.registry.write_text(good[where.registry])
+    where.config.write_text(good[where.config].replace("base_url: http://127", "base_url: ftp://127"))
+    refused(USAGE, "base_url")
+    where.config.write_text(good[where.config])
+    where.files.rmdir()
+    before = everything(where.folder)
+    refused(LOCAL_FILE, "files.directory.path")
+    where.files.mkdir()
+    where.start()
+    where.wait_for(where.create(), "SUCCEEDED")
+
+
+def test_a_refused_demo_leaves_no_folder(tmp_path):
+    from harness import BINARY
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        demo = subprocess.run([str(BINARY), "demo", "--port", port, "--data", str(tmp_path / "demo")],
+                              capture_output=True, text=True, timeout=30)
+    assert demo.returncode == CONFLICT, demo.stderr
+    assert f"port {port} is in use" in demo.stderr and len(demo.stderr.splitlines()) == 1
+    assert not (tmp_path / "demo").exists()
+
+
 def test_version_and_help_say_something():
     from harness import BINARY
     help_text = subprocess.run([str(BINARY), "--help"], capture_output=True, text=True)
     assert help_text.returncode == 0 and "export" in help_text.stdout and "demo" in help_text.stdout
     assert subprocess.run([str(BINARY), "--version"], capture_output=True, text=True).returncode == 0
-    wrong = subprocess.run([str(BINARY), "exprot"], capture_output=True, text=True)
-    assert wrong.returncode == 2
+    for word, needle in (("exprot", "did you mean \"waybill export\"?"), ("--nonsense", "\"--nonsense\"")):
+        wrong = subprocess.run([str(BINARY), word], capture_output=True, text=True)
+        assert wrong.returncode == USAGE and needle in wrong.stderr and len(wrong.stderr.splitlines()) == 1
