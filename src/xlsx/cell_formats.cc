@@ -45,7 +45,7 @@ class StyleEvents final : public XmlEvents {
     }
     return {};
   }
-  base::Status end(std::string_view) override {
+  base::Status end() override {
     --depth_;
     return {};
   }

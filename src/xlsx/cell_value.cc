@@ -34,6 +34,7 @@ void set_date(Cell& cell, NumberClass number_class, bool date_1904) {
 }  // namespace
 
 CellType cell_type(std::string_view t) {
+  // The most frequent one first.
   if (t == "s") return CellType::kSharedString;
   if (t == "n") return CellType::kNumber;
   if (t == "str") return CellType::kFormulaString;

@@ -40,7 +40,7 @@ class TypeEvents final : public XmlEvents {
       overrides[lower_ascii(part + 1)] = type;
     return {};
   }
-  base::Status end(std::string_view) override { return {}; }
+  base::Status end() override { return {}; }
   base::Status text(std::string_view) override { return {}; }
 
   // Empty where the package gives none.

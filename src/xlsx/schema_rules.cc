@@ -121,7 +121,7 @@ base::Status SchemaRules::start(std::string_view name, const XmlAttributes& attr
   return {};
 }
 
-base::Status SchemaRules::end(std::string_view) {
+base::Status SchemaRules::end() {
   if (depth_ == 4) in_cell_ = false;
   if (depth_ == 3) in_row_ = false;
   if (depth_ == 2) section_.clear();

@@ -30,7 +30,7 @@ class SchemaRules final : public XmlEvents {
   SchemaRules(PartKind kind, std::size_t cell_formats, Report report);
 
   base::Status start(std::string_view name, const XmlAttributes& attributes) override;
-  base::Status end(std::string_view name) override;
+  base::Status end() override;
   base::Status text(std::string_view) override { return {}; }
 
  private:

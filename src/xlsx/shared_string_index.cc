@@ -34,7 +34,7 @@ class SharedStringIndex::Events final : public XmlEvents {
     }
     return {};
   }
-  base::Status end(std::string_view) override {
+  base::Status end() override {
     --depth_;
     if (!in_item_) return {};
     if (!rich_.at_top()) {

@@ -35,7 +35,7 @@ class Sheet final : public SheetRows, private XmlEvents {
   enum class Place : std::uint8_t { kTop, kSheet, kData, kRow, kCell, kValue, kInline };
 
   base::Status start(std::string_view name, const XmlAttributes& attributes) override;
-  base::Status end(std::string_view name) override;
+  base::Status end() override;
   base::Status text(std::string_view piece) override;
 
   base::Status enter(bool known, Place place);
@@ -125,7 +125,7 @@ base::Status Sheet::start(std::string_view name, const XmlAttributes& attributes
   return {};
 }
 
-base::Status Sheet::end(std::string_view) {
+base::Status Sheet::end() {
   if (skipped_ > 0) {
     --skipped_;
     return {};

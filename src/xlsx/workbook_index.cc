@@ -74,7 +74,7 @@ class RelationshipEvents final : public XmlEvents {
     found.push_back(std::move(relationship));
     return {};
   }
-  base::Status end(std::string_view) override {
+  base::Status end() override {
     --depth_;
     return {};
   }
@@ -106,7 +106,7 @@ class WorkbookEvents final : public XmlEvents {
     }
     return depth_ == 3 && in_sheets_ && name == "sheet" ? add_sheet(attributes) : base::Status();
   }
-  base::Status end(std::string_view) override {
+  base::Status end() override {
     --depth_;
     return {};
   }

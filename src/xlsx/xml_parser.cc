@@ -50,10 +50,8 @@ struct Counting {
   std::size_t* before;
 };
 
-std::string_view prefix_of(std::string_view name) {
-  const std::size_t colon = name.find(':');
-  return colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
-}
+// With its colon; empty for a name without one.
+std::string_view prefix_of(std::string_view name) { return name.substr(0, name.find(':') + 1); }
 
 }  // namespace
 
@@ -74,32 +72,40 @@ struct XmlParser::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  void took(base::Status status) {
-    if (status.ok()) return;
+  void took(base::Status&& status) {
+    if (status.ok()) [[likely]]
+      return;
     if (error.ok()) error = std::move(status);
     XML_StopParser(parser, XML_FALSE);
   }
-  // Without its prefix; empty for a foreign element.
-  std::string_view local(std::string_view name) const {
-    if (prefix.empty()) return name.find(':') == std::string_view::npos ? name : "";
-    if (name.size() <= prefix.size() || name[prefix.size()] != ':' || !name.starts_with(prefix))
-      return {};
-    return name.substr(prefix.size() + 1);
+  // Without its prefix; empty for a foreign element. A loop of its own, as names are a few
+  // characters and there are millions of them.
+  std::string_view local(const char* name) const {
+    const char* end = name;
+    const char* begin = name;
+    for (; *end != '\0'; ++end) {
+      if (*end == ':' && begin == name) begin = end + 1;
+    }
+    const auto prefix_bytes = static_cast<std::size_t>(begin - name);
+    if (std::string_view(name, prefix_bytes) != prefix) return {};
+    return {begin, static_cast<std::size_t>(end - begin)};
   }
 
   static void XMLCALL on_start(void* data, const char* name, const char** attributes) {
     State& state = *static_cast<State*>(data);
     if (!state.error.ok()) return;
     if (state.depth == 0) state.prefix = prefix_of(name);
-    if (++state.depth > kMaxXmlDepth)
-      return state.took(damaged_part(state.part.part().name, "elements are nested too deeply"));
+    if (++state.depth > kMaxXmlDepth) {
+      state.took(damaged_part(state.part.part().name, "elements are nested too deeply"));
+      return;
+    }
     state.took(state.events.start(state.local(name), XmlAttributes(attributes)));
   }
-  static void XMLCALL on_end(void* data, const char* name) {
+  static void XMLCALL on_end(void* data, const char*) {
     State& state = *static_cast<State*>(data);
     if (!state.error.ok()) return;
     --state.depth;
-    state.took(state.events.end(state.local(name)));
+    state.took(state.events.end());
   }
   static void XMLCALL on_text(void* data, const char* text, int size) {
     State& state = *static_cast<State*>(data);
@@ -125,7 +131,7 @@ struct XmlParser::State {
   XML_Parser parser = nullptr;
   std::size_t memory = 0;
   base::Status error;
-  std::string prefix;  // of the root element
+  std::string prefix;  // of the root element, with its colon
   int depth = 0;
   bool paused = false;
   bool ended = false;

@@ -41,7 +41,7 @@ class XmlEvents {
  public:
   virtual ~XmlEvents() = default;
   virtual base::Status start(std::string_view name, const XmlAttributes& attributes) = 0;
-  virtual base::Status end(std::string_view name) = 0;
+  virtual base::Status end() = 0;
   // Any number of pieces.
   virtual base::Status text(std::string_view piece) = 0;
 };
