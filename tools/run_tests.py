@@ -130,10 +130,17 @@ def run_preset(preset, name_filter, totals, python_tests):
             run_pytest(files, environment, totals)
 
 
+def run_fuzzers(seconds, totals):
+    if shutil.which("clang++-19"):
+        run_check(f"tools/fuzz_all {seconds}", totals)
+    else:
+        totals.add("tools/fuzz_all", "skipped", "clang 19 is missing; ./setup --all installs it")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./test", description="Runs the tests.")
     parser.add_argument("name", nargs="?", default="", help="only tests whose program or file name contains this")
-    parser.add_argument("--all", action="store_true", help="also clang 19, sanitizers, LibreOffice and the model")
+    parser.add_argument("--all", action="store_true", help="also clang 19, sanitizers, short fuzzing, LibreOffice and the model")
     parser.add_argument("--deep", action="store_true", help="also long fuzzing, fault runs and a larger model")
     options = parser.parse_args()
     if options.all or options.deep:
@@ -156,10 +163,11 @@ def main():
         if not options.name:
             run_model("model/run --deep" if options.deep else "model/run", totals)
     if options.deep and not options.name:
-        run_check("tools/fuzz_all", totals)
+        run_fuzzers(600, totals)
         run_check(f"build/release/waybill_sim --seed {int(time.time()) * 1000} --seeds 20000", totals)
         run_check("tests/sim/mutations.py", totals)
     elif options.all and not options.name:
+        run_fuzzers(30, totals)
         run_check("tests/sim/mutations.py --pick 5 --seeds 300", totals)
 
     for name, detail in totals.failures:
