@@ -95,8 +95,7 @@ void RowWriter::put_header(bool count) {
     std::string title;
     append_repaired(title, columns_[i].title);
     if (title.empty()) {
-      char* p = open_cell(out_.reserve(kCellFrame), plans_[i]);
-      out_.advance(forms_[index(Style::kHeader)].blank.put(p));
+      put_styled_blank(plans_[i], Style::kHeader);
     } else {
       put_text(plans_[i], copied_.assign(title), true, count);
     }
@@ -131,10 +130,21 @@ base::Status RowWriter::end_row() {
   return out_.status();
 }
 
+// A cell without a value is not written at all where the others say which column they are in.
+void RowWriter::put_blank(const Plan& plan) {
+  if (!refs_) put_styled_blank(plan, Style::kGeneral);
+}
+
+void RowWriter::put_styled_blank(const Plan& plan, Style style) {
+  char* p = open_cell(out_.reserve(kCellFrame), plan);
+  out_.advance(forms_[index(style)].blank.put(p));
+}
+
 // False for a value that is not JSON.
 bool RowWriter::put_cell(Plan& plan, const JsonValue& value) {
   switch (value.kind) {
     case JsonKind::kAbsent:
+      put_blank(plan);
       return true;
     case JsonKind::kString:
       return plan.type == ColumnType::kString ? put_string(plan, value)
@@ -158,7 +168,10 @@ bool RowWriter::put_cell(Plan& plan, const JsonValue& value) {
 }
 
 bool RowWriter::put_string(Plan& plan, const JsonValue& value) {
-  if (value.size == 0) return true;
+  if (value.size == 0) {
+    put_blank(plan);
+    return true;
+  }
   if (plan.shares && value.size <= SharedStrings::kMaxTextBytes) {
     if (!has_backslash(value.text()) && put_raw_shared(plan, value.text())) return true;
   }
@@ -175,7 +188,10 @@ bool RowWriter::put_string(Plan& plan, const JsonValue& value) {
 }
 
 bool RowWriter::put_typed_string(Plan& plan, const JsonValue& value) {
-  if (value.size == 0) return true;
+  if (value.size == 0) {
+    put_blank(plan);
+    return true;
+  }
   if (!has_backslash(value.text())) return put_typed_text(plan, value.text(), false);
   const DecodedString decoded = decode_json_string(value.view(), kMaxCellBytes, decoded_);
   if (!decoded.valid) return false;
@@ -305,7 +321,10 @@ Style RowWriter::style_of(std::string_view text) const {
 }
 
 void RowWriter::put_text(Plan& plan, PaddedText text, bool header, bool count) {
-  if (text.size == 0) return;
+  if (text.size == 0) {
+    put_blank(plan);
+    return;
+  }
   const bool formula = looks_like_formula(text.view());
   const bool apostrophe = formula && apostrophe_;
   if (text.size >= kMaxCellUnits) {

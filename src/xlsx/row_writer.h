@@ -86,6 +86,8 @@ class RowWriter {
   void put_serial_cell(const Plan& plan, Serial serial);
   bool put_number(Plan& plan, PaddedText token, bool from_number);
   void put_invalid(Plan& plan, PaddedText text);
+  void put_blank(const Plan& plan);
+  void put_styled_blank(const Plan& plan, Style style);
 
   // Typed values, in row_cells.cc.
   void put_typed(Plan& plan, bool truth) { put_boolean(plan, truth); }
@@ -93,7 +95,7 @@ class RowWriter {
   void put_typed(Plan& plan, double number);
   void put_typed(Plan& plan, std::string_view text);
   void put_typed(Plan& plan, LocalTime time);
-  void put_typed(Plan&, std::monostate) {}
+  void put_typed(Plan& plan, std::monostate) { put_blank(plan); }
 
   // Text of any content and length (UTF-8): cut, guarded, escaped.
   void put_text(Plan& plan, PaddedText text, bool header = false, bool count = true);

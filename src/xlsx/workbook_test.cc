@@ -169,6 +169,50 @@ TEST(Package, ReferencesCanBeLeftOut) {
       std::string::npos);
 }
 
+// Without references a cell's place is its column: nothing may be skipped.
+TEST(Package, WithoutReferencesEveryValueStaysInItsColumn) {
+  std::vector<Column> columns;
+  for (const ColumnType type : {ColumnType::kString, ColumnType::kInteger, ColumnType::kDecimal,
+                                ColumnType::kBoolean, ColumnType::kDate, ColumnType::kDateTime}) {
+    columns.push_back({std::string(1, static_cast<char>('a' + columns.size())), "t", type, 0});
+  }
+  columns.push_back({"z", "t", ColumnType::kInteger, 0});
+  WriterOptions options;
+  options.cell_refs = false;
+  const std::string five = "<c/><c/><c/><c/><c/>";
+  for (const char* row :
+       {R"({"z":7})", R"({"a":null,"b":null,"c":null,"d":null,"e":null,"f":null,"z":7})",
+        R"({"a":"","b":"","c":"","d":"","e":"","f":"","z":7})"}) {
+    EXPECT_NE(write_book(columns, {"[" + std::string(row) + "]"}, options)
+                  .sheet()
+                  .find("<row r=\"2\">" + five + "<c/><c><v>7</v></c></row>"),
+              std::string::npos)
+        << row;
+  }
+  EXPECT_NE(write_book(columns, {R"([{"a":"x"},{}])"}, options)
+                .sheet()
+                .find(five + "<c/></row><row r=\"3\">" + five + "<c/><c/></row>"),
+            std::string::npos);
+  std::string package;
+  auto writer = Writer::open(columns, options, testing::into(package));
+  ASSERT_TRUE(writer.ok());
+  const std::vector<CellValue> cells = {std::monostate{},
+                                        std::string_view(),
+                                        std::monostate{},
+                                        std::monostate{},
+                                        std::monostate{},
+                                        std::monostate{},
+                                        std::int64_t{7}};
+  ASSERT_TRUE((*writer)->append_row(cells).ok());
+  ASSERT_TRUE((*writer)->close().ok());
+  bool seen = false;
+  for (const auto& part : unpack(package)) {
+    seen = seen || part.content.find("<row r=\"2\">" + five + "<c/><c><v>7</v></c></row>") !=
+                       std::string::npos;
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(Header, TitlesShareTheEscaperTheGuardAndTheCut) {  // X03, X20, X87
   const std::vector<Column> columns = {{"a", "test\vtest", ColumnType::kString, 0},
                                        {"b", "=1+1", ColumnType::kString, 0},

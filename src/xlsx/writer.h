@@ -50,7 +50,7 @@ struct WriterOptions {
   std::string application = "Waybill";
   std::int64_t created_unix_seconds = 0;
   FormulaGuard formula_guard = FormulaGuard::kQuotePrefix;
-  bool cell_refs = true;
+  bool cell_refs = true;  // false: smaller; a cell without a value is then an empty <c/>
   Compression compression = Compression::kFast;
   std::size_t shared_string_budget_bytes = 8u << 20;  // 0 = inline strings only
   std::uint64_t max_file_bytes = 50ull << 20;         // counted on compressed bytes while writing
@@ -82,7 +82,7 @@ struct LocalTime {
 
 // A typed value. Its own type decides what the cell becomes, by the rules that hold for JSON values
 // of a column of that type (docs/formats_xlsx.md); text need not be well-formed UTF-8. monostate is
-// no cell. A LocalTime shows its day only in a DATE column.
+// no value. A LocalTime shows its day only in a DATE column.
 using CellValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string_view, LocalTime>;
 
@@ -103,7 +103,7 @@ class Writer {
   virtual ~Writer() = default;
 
   // Appends every object of a JSON array: "[{...},{...}]". `json` needs not be padded; rows may
-  // lack columns (no cell), carry null (no cell) or unknown keys (counted). Text that is not JSON
+  // lack columns, carry null (no value, as "" is) or unknown keys (counted). Text that is not JSON
   // or not an array of objects is kUnavailable ("truncated or unparsable": the provider may answer
   // properly next time). `stop`, when set, is asked every kStopCheckRows rows; true ends with
   // kCancelled. Returns the number of rows appended.

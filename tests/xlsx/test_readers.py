@@ -407,6 +407,35 @@ def test_every_part_is_sound(tmp_path, options):
     assert openpyxl_sheet(path).max_row == 3001
 
 
+@pytest.mark.parametrize("compression", ["fast", "small"])
+@pytest.mark.parametrize("refs", [1, 0])
+def test_values_stay_in_their_columns(tmp_path, refs, compression):
+    """Rows full of gaps, with and without references: every reader finds every value where it belongs."""
+    path = tmp_path / "gaps.xlsx"
+    rng = random.Random(refs)
+    columns = [(f"k{i}", f"T{i}", ("STRING", "INTEGER", "BOOLEAN")[i % 3], 0) for i in range(12)]
+    expected, rows = [], []
+    for number in range(3000):
+        values, row = [], {}
+        for i in range(12):
+            value = (f"t{number % 40}", number * 12 + i, number % 2 == 0)[i % 3]
+            gap = rng.choice([None, None, "null", "", "absent"])
+            values.append(value if gap is None else None)
+            if gap != "absent":
+                row[f"k{i}"] = value if gap is None else None if gap == "null" else ""
+        expected.append(values)
+        rows.append(row)
+    write(path, columns, [page(rows[:1000]), page(rows[1000:])], refs=refs, compression=compression)
+    read = [[cell.value for cell in row] for row in openpyxl_sheet(path).iter_rows(min_row=2, max_col=12)]
+    assert read == expected
+    read = [[None if value == "" else value for value in row] for row in calamine_rows(path)[1:]]
+    assert read == expected
+    done = subprocess.run([str(PROGRAM.parent / "waybill"), "xlsx", "to-json", str(path)], capture_output=True, check=True)
+    lines = {line["row"]: line["cells"] for line in map(json.loads, done.stdout.splitlines())}
+    read = [[*lines.get(row, []), *[None] * 12][:12] for row in range(2, 3002)]
+    assert read == expected
+
+
 def test_same_input_same_bytes(tmp_path):
     first, second = tmp_path / "1.xlsx", tmp_path / "2.xlsx"
     for path in (first, second):
