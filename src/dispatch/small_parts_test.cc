@@ -1,10 +1,11 @@
-// Settings, slots, the map of executions, workers as JSON.
+// Settings, slots, the map of executions, the workbench, workers as JSON.
 
 #include <gtest/gtest.h>
 
 #include "dispatch/execution_map.h"
 #include "dispatch/settings.h"
 #include "dispatch/slots.h"
+#include "dispatch/workbench.h"
 #include "dispatch/workers_json.h"
 
 namespace waybill::dispatch {
@@ -151,6 +152,37 @@ TEST(ExecutionMap, UnguardedMeansStopped) {
   const auto after = map.adopt({.id = 2, .version = 1}, 0);
   EXPECT_TRUE(before->requested());
   EXPECT_TRUE(after->requested());
+}
+
+// A hook that holds its own `done` would keep the workbench's box, and the box the hook.
+TEST(Workbench, TakesAlongWhatNobodySettled) {
+  struct EndsAtOnce final : Executor {
+    bool knows(std::string_view) const override { return true; }
+    std::vector<std::string> known_types() const override { return {"A"}; }
+    void start(store::ClaimedTask, std::shared_ptr<const StopFlag>,
+               std::function<void(Outcome)> done) override {
+      auto held = std::make_shared<std::function<void(Outcome)>>(done);
+      hook_alive = held;
+      Outcome outcome;
+      outcome.settled = [held](store::FinishOutcome) { ADD_FAILURE() << "nobody committed"; };
+      held.reset();
+      done(std::move(outcome));
+    }
+    std::weak_ptr<void> hook_alive;
+  } executor;
+  const std::vector<LaneSettings> lanes{{.name = "export", .workers = 1}};
+  ExecutionMap map;
+  Metrics metrics;
+  {
+    Workbench bench(lanes, {&executor}, map, metrics);
+    store::ClaimedTask task;
+    task.execution = {.id = 7, .version = 1};
+    auto stop = map.adopt(task.execution, 0);
+    bench.start(std::move(task), bench.slots().take(0, 2), std::move(stop));
+    ASSERT_TRUE(bench.has_ended());
+    EXPECT_FALSE(executor.hook_alive.expired());
+  }
+  EXPECT_TRUE(executor.hook_alive.expired());
 }
 
 TEST(WorkersJson, RoundTripAndNonsense) {

@@ -37,8 +37,12 @@ Workbench::Workbench(std::span<const LaneSettings> lanes, std::vector<Executor*>
 }
 
 Workbench::~Workbench() {
+  // A `settled` hook that nobody will call may own a `done`, and with it the box: kept there it
+  // would never be freed. Destroyed after the lock is released, as it is not our code.
+  std::deque<Ended> unsettled;
   const std::lock_guard lock(box_->mutex);
   box_->map = nullptr;
+  unsettled.swap(box_->ended);
 }
 
 std::vector<std::string> Workbench::known_types() const {
