@@ -1,7 +1,6 @@
 #include "app/serve.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "app/node.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "base/errno_text.h"
 #include "base/text.h"
 
 namespace waybill::app {
@@ -30,7 +30,7 @@ std::optional<Config> load(const cli::Arguments& arguments, const cli::Environme
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (in.bad() || (in.gcount() == 0 && !in.eof())) {
       console.error("cannot read the configuration file " +
-                    base::printable(sources.file_name, 300) + ": " + std::strerror(errno));
+                    base::printable(sources.file_name, 300) + ": " + base::errno_text(errno));
       return std::nullopt;
     }
     text.resize(static_cast<std::size_t>(in.gcount()));

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cmath>
 #include <limits>
 
+#include "base/errno_text.h"
 #include "base/json_writer.h"
 
 namespace waybill::base {
@@ -62,6 +64,11 @@ TEST(TextTest, PrintableNamesWhatReordersALine) {
   for (const char* text : {"\u200D", "\u2010", "\u202F", "\u2065", "שלום", "👩\u200D🔬"}) {
     EXPECT_EQ(printable(text), text);
   }
+}
+
+TEST(TextTest, ErrnoTextsAreSentencesAndNeverEmpty) {
+  EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+  EXPECT_EQ(errno_text(12'345), "error 12345");
 }
 
 TEST(TextTest, ParsesWholeNumbersOnly) {

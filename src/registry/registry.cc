@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "base/errno_text.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -58,7 +58,7 @@ class Descriptor {
   int fd_;
 };
 
-base::Error unreadable(const std::string& file, const char* why) {
+base::Error unreadable(const std::string& file, const std::string& why) {
   return base::unavailable("cannot read the registry file " + file + ": " + why);
 }
 
@@ -69,7 +69,7 @@ base::Result<std::string> read_all(int fd, const std::string& file) {
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n == 0) return text;
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(file, std::strerror(errno));
+    if (n < 0) return unreadable(file, base::errno_text(errno));
     text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kMaxRegistryBytes) return text;  // parse_registry() refuses it by its size
   }
@@ -88,12 +88,12 @@ bool has_end_mark(std::string_view text) {
 // One state of the file: a text that changed while it was read is no text.
 base::Result<std::string> try_read_file(const std::string& file, bool& changed) {
   const Descriptor descriptor(file);
-  if (descriptor.get() < 0) return unreadable(file, std::strerror(errno));
+  if (descriptor.get() < 0) return unreadable(file, base::errno_text(errno));
   struct stat before{}, after{};
-  if (::fstat(descriptor.get(), &before) != 0) return unreadable(file, std::strerror(errno));
+  if (::fstat(descriptor.get(), &before) != 0) return unreadable(file, base::errno_text(errno));
   if (!S_ISREG(before.st_mode)) return unreadable(file, "not a regular file");
   WAYBILL_ASSIGN(std::string text, read_all(descriptor.get(), file));
-  if (::fstat(descriptor.get(), &after) != 0) return unreadable(file, std::strerror(errno));
+  if (::fstat(descriptor.get(), &after) != 0) return unreadable(file, base::errno_text(errno));
   changed = stamp_of(before) != stamp_of(after);
   if (changed) return unreadable(file, "it changed while it was read");
   return text;

@@ -4,16 +4,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 
+#include "app/cli/endpoint.h"
 #include "app/cli/exit_code.h"
+#include "base/errno_text.h"
 
 namespace waybill::app::cli {
 
 Console Console::standard(bool no_color) {
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  return {stdout, stderr, terminal, !no_color && std::getenv("NO_COLOR") == nullptr};
+  return {stdout, stderr, terminal, !no_color && !process_environment()("NO_COLOR")};
 }
 
 void Console::result(std::string_view text) {
@@ -28,7 +28,7 @@ void Console::result(std::string_view text) {
 int Console::ended(int exit_code) {
   // A reader that has seen enough (head) is no failure.
   if (output_error_ == 0 || output_error_ == EPIPE) return exit_code;
-  error(std::string("cannot write the output: ") + std::strerror(output_error_));
+  error("cannot write the output: " + base::errno_text(output_error_));
   return exit_code == kDone ? static_cast<int>(kLocalFile) : exit_code;
 }
 

@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "app/cli/local_files.h"
+#include "base/errno_text.h"
 #include "base/sha256.h"
 #include "base/text.h"
 
@@ -20,9 +21,10 @@ namespace {
 constexpr std::size_t kReadBytes = 256u << 10;
 
 Failure local(const std::string& what, int error) {
-  return {kLocalFile,
-          base::printable(what, 300) + (error == 0 ? "" : std::string(": ") + std::strerror(error)),
-          false};
+  return {
+      kLocalFile,
+      base::printable(what, 300) + (error == 0 ? "" : std::string(": ") + base::errno_text(error)),
+      false};
 }
 
 // The hidden part: open, locked, and with its present bytes hashed.
@@ -44,7 +46,7 @@ class Part {
     return hash_present();
   }
   std::optional<Failure> restart() {
-    hash_.emplace();
+    hash_ = std::make_unique<base::Sha256>();
     size_ = 0;
     if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) < 0)
       return local("cannot write " + path_, errno);
@@ -70,7 +72,6 @@ class Part {
 
  private:
   std::optional<Failure> hash_present() {
-    hash_.emplace();
     std::string buffer(kReadBytes, '\0');
     for (;;) {
       const ssize_t n = ::read(fd_, buffer.data(), buffer.size());
@@ -85,7 +86,7 @@ class Part {
   std::string path_;
   int fd_ = -1;
   int write_error_ = 0;
-  std::optional<base::Sha256> hash_;
+  std::unique_ptr<base::Sha256> hash_ = std::make_unique<base::Sha256>();
   std::int64_t size_ = 0;
 };
 

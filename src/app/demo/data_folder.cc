@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
 #include "app/settings.h"
+#include "base/errno_text.h"
 #include "base/text.h"
 
 namespace waybill::app::demo {
@@ -18,7 +18,7 @@ namespace {
 
 base::Error failed(const std::string& what, const std::string& path, int error) {
   return base::invalid(
-      "data", fmt::format("{} {}: {}", what, base::printable(path, 300), std::strerror(error)));
+      "data", fmt::format("{} {}: {}", what, base::printable(path, 300), base::errno_text(error)));
 }
 
 base::Status make_private(const std::string& path) {

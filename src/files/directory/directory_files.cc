@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/errno_text.h"
 #include "files/directory/descriptor.h"
 #include "files/directory/directory_sink.h"
 #include "files/directory/folders.h"
@@ -231,7 +232,7 @@ base::Result<std::unique_ptr<Files>> open_directory(const std::string& path, bas
                                        std::to_string(geteuid()));
     default:
       return base::unavailable("the storage folder " + path +
-                               " cannot be opened: " + directory::error_text(errno));
+                               " cannot be opened: " + base::errno_text(errno));
   }
 }
 

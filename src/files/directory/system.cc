@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <limits>
+
+#include "base/errno_text.h"
 
 namespace waybill::files::directory {
 namespace {
@@ -27,11 +28,6 @@ std::string free_text(int fd) {
 }
 
 }  // namespace
-
-std::string error_text(int error_number) {
-  const char* text = ::strerrordesc_np(error_number);
-  return text != nullptr ? text : "error " + std::to_string(error_number);
-}
 
 base::Error io_error(std::string_view what, int error_number, int fd) {
   const std::string start = "cannot " + std::string(what) + ": ";
@@ -57,7 +53,7 @@ base::Error io_error(std::string_view what, int error_number, int fd) {
     case ENOTDIR:
       return base::internal(start + "files and folders are mixed up in the storage folder");
     default:
-      return base::unavailable(start + error_text(error_number));
+      return base::unavailable(start + base::errno_text(error_number));
   }
 }
 
@@ -111,7 +107,8 @@ base::Result<std::int64_t> free_space(int fd) {
   struct statvfs space{};
   while (::fstatvfs(fd, &space) != 0) {
     if (errno != EINTR) {
-      return base::unavailable("cannot ask the storage for its free space: " + error_text(errno));
+      return base::unavailable("cannot ask the storage for its free space: " +
+                               base::errno_text(errno));
     }
   }
   const auto bytes = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;

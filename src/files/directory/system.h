@@ -13,9 +13,6 @@
 
 namespace waybill::files::directory {
 
-// "No such file or directory"; thread-safe, unlike strerror().
-std::string error_text(int error_number);
-
 // The error for a failed call: what was tried, why it failed, and for a full storage how much is
 // free around `fd`. A full disk, quota, read-only or missing permission, I/O errors and exhausted
 // descriptors are kUnavailable: they pass, or an operator ends them, and the work is worth
