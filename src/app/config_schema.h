@@ -29,9 +29,10 @@ enum class KeyFormat : std::uint8_t {
 };
 
 struct KeySpec {
-  const char* path;  // "publisher.poll_seconds"; '*' stands for a name: "lanes.*.workers"
+  const char* path = "";  // "publisher.poll_seconds"; '*' stands for a name: "lanes.*.workers"
   KeyType type = KeyType::kText;
-  const char* fallback;   // the default as text, items of a list separated by commas; null = none
+  // The default as text, items of a list separated by commas; null = none.
+  const char* fallback = nullptr;
   const char* unit = "";  // "s", "min", "h", "days", "MiB", "rows", "1/s", ...
   double min = 0;         // of numbers and of each item
   double max = 0;

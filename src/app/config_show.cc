@@ -26,7 +26,7 @@ std::string shown(const KeySpec& spec, const std::string& item) {
 
 // A YAML scalar; JSON's strings are YAML's double-quoted ones.
 std::string yaml_scalar(const KeySpec& spec, const std::string& item) {
-  const std::string text = shown(spec, item);
+  std::string text = shown(spec, item);
   if (!is_text(spec)) return text;
   std::string quoted;
   base::append_json_string(quoted, text);

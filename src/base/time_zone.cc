@@ -61,8 +61,9 @@ Result<Millis> parse_iso(std::string_view text) {
   const auto digits = [&](std::size_t count) -> int {
     int number = -1;
     if (text.size() < count) return -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + count, number);
-    if (error != std::errc() || end != text.data() + count || text[0] == '-') return -1;
+    const char* const last = text.data() + count;
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error != std::errc() || end != last || text[0] == '-') return -1;
     text.remove_prefix(count);
     return number;
   };
@@ -112,7 +113,7 @@ Result<Millis> parse_iso(std::string_view text) {
   if (!ymd.ok()) return bad;
   const auto days = date::sys_days(ymd).time_since_epoch().count();
   return ((static_cast<Millis>(days) * 24 + hour) * 60 + minute - offset_minutes) * 60'000 +
-         second * 1000 + millis;
+         Millis{second} * 1'000 + millis;
 }
 
 }  // namespace waybill::base

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxMethodBytes = 16;
 // Longer waits are no time-outs any more; also keeps arithmetic on time points far from overflow.
-constexpr base::Millis kMaxTimeoutMs = 24 * 60 * 60 * 1'000;
+constexpr base::Millis kMaxTimeoutMs = 24LL * 60 * 60 * 1'000;
 
 // Made by the client itself; a second one could make two peers disagree where a message ends or
 // whom it is for.

@@ -39,7 +39,7 @@ std::optional<std::string> ipv6_host(std::string_view text) {
 // normal way.
 std::optional<std::string> name_host(std::string_view text) {
   if (text.empty() || text.size() > kMaxHostBytes) return std::nullopt;
-  const std::string host = lower(text);
+  std::string host = lower(text);
   std::string_view last;
   for (const std::string_view label : base::split(host, '.')) {
     if (label.empty()) return std::nullopt;

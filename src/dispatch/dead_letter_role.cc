@@ -80,7 +80,7 @@ base::Result<Next> DeadLetterRole::step() {
     if (!settled.ok() && !error) error = settled.error();
   }
   if (!held_.empty()) {
-    if (!backoff_.active()) {
+    if (error && !backoff_.active()) {
       base::log(
           base::LogLevel::kError, "dead_letter.held",
           {{"letters", static_cast<std::int64_t>(held_.size())}, {"message", error->message}});

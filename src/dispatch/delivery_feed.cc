@@ -242,7 +242,7 @@ base::Status DeliveryFeed::resolve(Answer& answer) {
   const bool mine = row->status == core::TaskStatus::kRunning &&
                     row->lease_owner == settings_.owner &&
                     row->dispatch_version == answer.held.execution.version;
-  if (!mine) return {};
+  if (!mine || !answer.held.unknown_since) return {};
   answer.claimed = claimed_from(*row);
   answer.request_started = *answer.held.unknown_since;
   return {};
@@ -252,14 +252,15 @@ void DeliveryFeed::answer_all(std::vector<Answer> answers) {
   // Committed, and not started yet: the moment to acknowledge (I5). From here on the lease is the
   // guarantee, so a failing acknowledgement is only another duplicate.
   std::vector<transport::Token> ack;
+  ack.reserve(answers.size());
   for (const Answer& answer : answers) ack.push_back(answer.held.token);
   settle(ack, transport::Settle::kAck);
   for (Answer& answer : answers) {
     const Held& held = answer.held;
-    auto stop = answer.claimed
-                    ? bench_.map().confirm(held.execution, held.ticket, answer.request_started)
-                    : nullptr;
-    if (stop == nullptr) {
+    std::shared_ptr<const StopFlag> stop;
+    if (answer.claimed)
+      stop = bench_.map().confirm(held.execution, held.ticket, answer.request_started);
+    if (!answer.claimed || stop == nullptr) {
       if (!answer.claimed) not_claimed(held.execution, answer.reason);
       bench_.map().leave(held.execution, held.ticket);
       bench_.slots().give_back(held.slot);

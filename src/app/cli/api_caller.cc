@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "/api/platform/v1";
 constexpr base::Millis kConnectTimeoutMs = 5'000;
-constexpr base::Millis kDownloadTimeoutMs = 6 * 60 * 60 * 1'000;  // of one transfer
+constexpr base::Millis kDownloadTimeoutMs = 6LL * 60 * 60 * 1'000;  // of one transfer
 constexpr std::size_t kMaxAnswerBytes = 16u << 20;
 constexpr std::size_t kMaxDownloadBytes = 8ull
                                           << 30;  // twice the largest file that a type may have

@@ -327,6 +327,7 @@ core::TaskId World::create(core::Level level, const std::string& tenant, const s
 std::vector<core::TaskId> World::create_many(std::size_t count, core::Level level,
                                              const std::string& tenant) {
   std::vector<core::TaskId> ids;
+  ids.reserve(count);
   for (std::size_t i = 0; i < count; ++i) ids.push_back(create(level, tenant));
   return ids;
 }
