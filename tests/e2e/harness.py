@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WAYBILL_BUILD", ROOT / "build/release"))
 BINARY = BUILD / "waybill"
+SANITIZED = BUILD.name in ("asan", "tsan")
 SECRET = "an end-to-end test secret of enough length 0123456789"
 SERVICE_TOKEN = "service-token-of-the-tests"
 PREFIX = "/api/platform/v1"
@@ -325,12 +326,20 @@ shutdown:
                 self.process.kill()
                 self.process.wait()
                 raise
+            assert self.process.returncode == 0, f"ended with {self.process.returncode}: {self.log_text()[-3000:]}"
 
     def close(self):
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
-            self.process.wait()
+            if SANITIZED:
+                self.stop()  # a killed process reports no leak
+            else:
+                self.process.kill()
+                self.process.wait()
+        if SANITIZED:
+            for log in self.folder.glob("log.*"):
+                text = log.read_text(errors="replace")
+                assert "Sanitizer" not in text and "runtime error:" not in text, text[-16000:]
 
     def call(self, method, path, body=None, auth=None, headers=None, raw=False, prefix=PREFIX):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

@@ -22,7 +22,7 @@ POSSIBLE = {
     "committing": {RUNNING, SUCCEEDED},
 }
 MOMENTS = list(POSSIBLE)
-SEEDS = 20
+SEEDS = 200 if os.environ.get("WAYBILL_TEST_DEEP") else 20
 KILLED_IN = {}  # seed -> state
 
 
