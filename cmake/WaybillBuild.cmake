@@ -19,8 +19,8 @@ endif()
 # NDEBUG stays unset: programmer errors assert in production too.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1" CACHE STRING "" FORCE)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1" CACHE STRING "" FORCE)
-set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer" CACHE STRING "" FORCE)
-set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer" CACHE STRING "" FORCE)
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer" CACHE STRING "")
+set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer" CACHE STRING "")
 
 set(WAYBILL_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined or thread")
 if(WAYBILL_SANITIZE)
