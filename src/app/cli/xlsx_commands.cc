@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -15,6 +14,7 @@
 #include "app/cli/local_files.h"
 #include "app/cli/task_view.h"
 #include "base/clock.h"
+#include "base/errno_text.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "base/time_zone.h"
@@ -38,7 +38,7 @@ int fail(Console& console, const Failure& failure) {
 }
 
 Failure local(const std::string& what, int error) {
-  return {kLocalFile, what + ": " + std::strerror(error), false};
+  return {kLocalFile, what + ": " + base::errno_text(error), false};
 }
 
 // What stands at a path, or why it cannot be read.
