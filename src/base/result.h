@@ -67,11 +67,11 @@ class [[nodiscard]] Result<void> {
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Error& error() const& {
-    WAYBILL_CHECK(!ok(), "error() of a successful Status");
+    WAYBILL_CHECK(error_.has_value(), "error() of a successful Status");
     return *error_;
   }
   Error&& error() && {
-    WAYBILL_CHECK(!ok(), "error() of a successful Status");
+    WAYBILL_CHECK(error_.has_value(), "error() of a successful Status");
     return std::move(*error_);
   }
 
