@@ -53,8 +53,9 @@ std::optional<double> parse_double(std::string_view text) {
   if (digits.empty() || (digits.front() != '.' && (digits.front() < '0' || digits.front() > '9')))
     return std::nullopt;
   double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [at, error] = std::from_chars(begin, end, number);
   if (at != end) return std::nullopt;
   if (error == std::errc()) return number;
   // Out of range: too small is zero, too large is nothing.
