@@ -27,6 +27,7 @@ struct Remembered {
   std::string request_hash;
   TaskId resource = 0;
   Millis expires_at = 0;
+  bool kept = true;  // the resource has not been deleted since
 };
 struct Recent {
   TaskId id = 0;
@@ -104,7 +105,7 @@ class CreateDecisions {
     while (rows.next()) {
       if (rows.integer(5) <= now_) continue;  // expired: overwritten
       remembered_[{rows.string(0), rows.string(1), rows.string(2)}] = {
-          rows.string(3), rows.integer(4), rows.integer(5)};
+          rows.string(3), rows.integer(4), rows.integer(5), rows.integer(6) != 0};
     }
   }
 
@@ -153,9 +154,12 @@ class CreateDecisions {
     if (!r.idempotency_key.empty()) {
       const auto it = remembered_.find(key_of(r));
       if (it != remembered_.end()) {
-        if (it->second.request_hash == r.request_hash) return Created{it->second.resource, true};
-        return base::conflict("IDEMPOTENCY_KEY_REUSED",
-                              "this idempotency key was used for another request");
+        if (it->second.request_hash != r.request_hash) {
+          return base::conflict("IDEMPOTENCY_KEY_REUSED",
+                                "this idempotency key was used for another request");
+        }
+        if (it->second.kept) return Created{it->second.resource, true};
+        remembered_.erase(it);  // retention took the task: nothing is there to answer with
       }
     }
     const User user = user_of(r);
@@ -186,7 +190,7 @@ class CreateDecisions {
   // A request answered through the window stores its key too.
   void remember_key(const CreateExport& r, TaskId id) {
     if (r.idempotency_key.empty()) return;
-    const Remembered remembered{r.request_hash, id, now_ + r.limits.idempotency_keep_ms};
+    const Remembered remembered{r.request_hash, id, now_ + r.limits.idempotency_keep_ms, true};
     if (!remembered_.try_emplace(key_of(r), remembered).second) return;
     new_keys_.add(r.task.tenant_id, r.task.requested_by, r.idempotency_key, r.request_hash, id,
                   remembered.expires_at);

@@ -184,6 +184,48 @@ TEST_P(StoreConformance, ARefusedRequestLeavesItsKeyFree) {
   EXPECT_FALSE(store().create_export(request)->deduplicated);
 }
 
+// D74: a create that breaks off before any of its statements leaves no mark: the same request again
+// is a task of its own.
+TEST_P(StoreConformance, ABrokenCreateAnswersNoEqualRequest) {
+  int points = 0;
+  for (bool broken = true; broken; ++points) {
+    CreateExport request = exporting("u1", std::to_string(points));
+    request.idempotency_key = "k-" + std::to_string(points);
+    std::atomic<int> left{points};
+    database().hook.set([&](const StatementPoint& point) {
+      return point.operation == "create_export" && left-- == 0 ? Injected::kAway : Injected::kNone;
+    });
+    broken = !store().create_export(request).ok();
+    database().hook.clear();
+    const auto again = store().create_export(request);
+    ASSERT_STORED(again);
+    EXPECT_EQ(again->deduplicated, !broken) << points;
+    EXPECT_STORED(store().find_export(again->id, everybody()));
+    EXPECT_EQ(claim_one("export"), (Execution{again->id, 1})) << points;
+    EXPECT_EQ(store().create_export(request)->id, again->id) << "RUNNING, its process alive or not";
+    EXPECT_EQ(finish({again->id, 1}), FinishOutcome::kCommitted);
+    expect_invariants();
+  }
+  EXPECT_GT(points, 5) << "it met every statement";
+}
+
+// D74: nothing answers for a task whose rows are gone, however long keys are kept.
+TEST_P(StoreConformance, AKeyIsForgottenWithItsTask) {
+  CreateExport request = exporting("u1", "a");
+  request.idempotency_key = "k";
+  const auto first = store().create_export(request);
+  ASSERT_STORED(first);
+  ASSERT_EQ(finish(claim_one("export"), core::Event::kFail), FinishOutcome::kCommitted);
+  clock().advance(5'000);
+  ASSERT_EQ(*store().delete_old_tasks(5'000, 100), 1);
+  const auto again = store().create_export(request);
+  ASSERT_STORED(again);
+  EXPECT_FALSE(again->deduplicated);
+  EXPECT_STORED(store().find_export(again->id, everybody()));
+  EXPECT_EQ(store().create_export(request)->id, again->id) << "the key is the new task's";
+  expect_invariants();
+}
+
 TEST_P(StoreConformance, FieldsLongerThanTheirColumnsAreRefusedByName) {
   const std::string long_text(65, 'x');
   const std::pair<const char*, std::function<void(CreateExport&)>> cases[] = {

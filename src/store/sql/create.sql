@@ -86,10 +86,12 @@ SELECT t.type, t.tenant_id, COUNT(*) FROM task t @index(task_active_type)
 WHERE t.kind = 1 AND t.status < 2 AND t.type IN @list(types text) GROUP BY t.type,
   t.tenant_id;
 
+-- `kept` = the task that the key answers with still has its row.
 -- name: idempotency_find
 -- in:   keys text
--- out:  tenant text, requester text, ikey text, hash text, resource int, expires_at int
-SELECT i.tenant_id, i.requested_by, i.key, i.request_hash, i.resource_id, i.expires_at
+-- out:  tenant text, requester text, ikey text, hash text, resource int, expires_at int, kept int
+SELECT i.tenant_id, i.requested_by, i.key, i.request_hash, i.resource_id, i.expires_at,
+  CASE WHEN EXISTS (SELECT 1 FROM task t WHERE t.id = i.resource_id) THEN 1 ELSE 0 END
 FROM @rows(keys: tenant text, requester text, ikey text) r CROSS JOIN idempotency i
 WHERE i.tenant_id = r.tenant AND i.requested_by = r.requester AND i.key = r.ikey @lock;
 
