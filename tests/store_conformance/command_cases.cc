@@ -76,6 +76,76 @@ TEST_P(StoreConformance, AFailedSendBacksOffAndKeepsItsPlace) {
   EXPECT_EQ(leased->front().occurred_at, due);
 }
 
+// D19: ids are taken in blocks, so a smaller one may be committed after a larger one. Nobody
+// remembers how far it has come, so the next look finds it.
+TEST_P(StoreConformance, ASmallerIdThatIsCommittedLaterIsNotPassedOver) {
+  if (!quirks().second_session) GTEST_SKIP() << "needs a second store";
+  Hook hook;
+  const std::unique_ptr<Store> other = database().open_another(hook);
+  for (const std::string lane : {"account", "document"}) {
+    create(action(lane));  // takes a block; the other store's lies above it
+    const auto ahead = other->create_task(action(lane));
+    ASSERT_STORED(ahead);
+    const auto look = [&] {
+      std::vector<TaskId> found;
+      if (lane == "document") {  // without a broker
+        for (const ClaimedTask& task : claim(10, lane)) found.push_back(task.execution.id);
+      } else {
+        const auto leased = store().lease_commands(leasing(10, lane));
+        EXPECT_STORED(leased);
+        for (const Command& command : *leased) found.push_back(command.execution.id);
+      }
+      return found;
+    };
+    ASSERT_EQ(look().size(), 2U);
+    const TaskId late = create(action(lane));
+    ASSERT_LT(late, *ahead);
+    EXPECT_EQ(look(), std::vector{late}) << lane;
+  }
+}
+
+// D61: whatever waits and whatever the statistics say, nothing takes more than it was asked for.
+TEST_P(StoreConformance, NothingTakesMoreThanItsLimit) {
+  const auto fill = [&](std::size_t n) {
+    for (const char* tenant : {"t1", "t2"}) {
+      for (core::Level level = 0; level < core::kLevels; ++level) {
+        NewTask task = action();
+        task.tenant_id = tenant;
+        task.priority = level;
+        ASSERT_STORED(store().create_tasks(std::vector<NewTask>(n, task)));
+      }
+    }
+  };
+  fill(1);
+  if (quirks().plans) database().execute("ANALYZE");  // what it learns is wrong at once
+  fill(300);
+  const std::vector<core::Pick> picks{{0, "t1", 3}, {2, "t1", 10}, {2, "t2", 4}};
+  using Taken = std::map<std::pair<core::Level, std::string>, std::int64_t>;
+  const Taken expected{{{0, "t1"}, 3}, {{2, "t1"}, 10}, {{2, "t2"}, 4}};
+  const auto count = [&](const auto& executions) {
+    Taken taken;
+    for (const auto& one : executions) {
+      const TaskRow task = row(one.execution.id);
+      ++taken[{task.priority, task.tenant_id}];
+    }
+    return taken;
+  };
+  ClaimNext next = claiming("account", 0);
+  next.picks = picks;
+  LeaseCommands lease = leasing(0);
+  lease.picks = picks;
+  for (int i = 0; i < 3; ++i) {
+    const auto claimed = store().claim_next(next);
+    ASSERT_STORED(claimed);
+    EXPECT_EQ(count(*claimed), expected);
+    const auto leased = store().lease_commands(lease);
+    ASSERT_STORED(leased);
+    EXPECT_EQ(count(*leased), expected);
+  }
+  clock().advance(kLease);
+  EXPECT_EQ(store().recover_expired_leases(10, 0)->size(), 10U);
+}
+
 // F10, A14: a late mark of an older lease changes nothing.
 TEST_P(StoreConformance, ALateSettlementChangesNothing) {
   create(action());

@@ -57,6 +57,27 @@ TEST_P(StoreConformance, OrderInsideATenantIsDueTimeThenId) {
   EXPECT_EQ(claim_one().id, third);
 }
 
+// D13: what may run now is due in the very millisecond of its creation, also in the last one of a
+// second.
+TEST_P(StoreConformance, ImmediateTasksAreDueAtOnceAndInOrder) {
+  clock().advance(999 - clock().wall_ms() % 1'000);
+  std::vector<TaskId> created;
+  for (int batch = 0; batch < 2; ++batch) {
+    const std::vector<NewTask> many(500, action());
+    const auto ids = store().create_tasks(many);
+    ASSERT_STORED(ids);
+    created.insert(created.end(), ids->begin(), ids->end());
+  }
+  const auto polled = store().poll({.owner = std::string(kOwner), .known_types = {}});
+  ASSERT_STORED(polled);
+  EXPECT_FALSE(polled->next_due_in_ms) << "nothing is left for later";
+  std::vector<TaskId> claimed;
+  for (int batch = 0; batch < 2; ++batch) {
+    for (const ClaimedTask& task : claim(500)) claimed.push_back(task.execution.id);
+  }
+  EXPECT_EQ(claimed, created);
+}
+
 TEST_P(StoreConformance, UnknownTypesAreLeftAlone) {
   NewTask newer = action();
   newer.type = "from-the-future";
@@ -272,7 +293,7 @@ TEST_P(StoreConformance, AReleaseCostsNoAttempt) {
   EXPECT_EQ(claim_one(), (Execution{id, 2}));
 }
 
-// I6, I15: a zombie changes nothing.
+// I6, I15, D09: a zombie changes nothing.
 TEST_P(StoreConformance, AZombieIsFencedEverywhere) {
   ASSERT_STORED(store().create_export(exporting("u1", "a")));
   const Execution old = claim_one("export");

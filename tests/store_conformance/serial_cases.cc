@@ -37,11 +37,18 @@ TEST_P(StoreConformance, OneHeadPerKeyInCreationOrder) {
   expect_invariants();
 }
 
-// H8: in whatever way the head ends, the next one starts.
+// H8, D71: in whatever way the last attempt of the head ends, the next one starts.
 TEST_P(StoreConformance, EveryEndOfAHeadPromotesTheNext) {
   const std::function<void(TaskId)> ends[] = {
       [&](TaskId id) { EXPECT_EQ(finish({id, 1}), FinishOutcome::kCommitted); },
       [&](TaskId id) { EXPECT_EQ(finish({id, 1}, Event::kFail), FinishOutcome::kCommitted); },
+      [&](TaskId id) { EXPECT_EQ(finish({id, 1}, Event::kRetryLater), FinishOutcome::kCommitted); },
+      [&](TaskId id) { EXPECT_EQ(finish({id, 1}, Event::kOverdue), FinishOutcome::kCommitted); },
+      [&](TaskId id) {  // its process is gone
+        clock().advance(kLease);
+        EXPECT_EQ(store().recover_expired_leases(10, 0)->size(), 1U);
+        EXPECT_EQ(row(id).failure_class, "LOST");
+      },
       [&](TaskId id) {
         EXPECT_EQ(*store().cancel(id, everybody()), CancelOutcome::kCancelling);
         EXPECT_EQ(finish({id, 1}, Event::kStopObserved), FinishOutcome::kCommitted);
@@ -55,10 +62,13 @@ TEST_P(StoreConformance, EveryEndOfAHeadPromotesTheNext) {
   };
   int key = 0;
   for (const auto& end : ends) {
-    const TaskId head = create(keyed("k" + std::to_string(++key)));
+    NewTask once = keyed("k" + std::to_string(++key));
+    once.max_attempts = 1;
+    const TaskId head = create(once);
     const TaskId next = create(keyed("k" + std::to_string(key)));
     ASSERT_EQ(claim_one(), (Execution{head, 1}));
     end(head);
+    EXPECT_TRUE(core::is_ended(row(head).status)) << key;
     EXPECT_EQ(row(next).status, TaskStatus::kPending) << key;
     EXPECT_EQ(claim_one(), (Execution{next, 1}));
     EXPECT_EQ(finish({next, 1}), FinishOutcome::kCommitted);
