@@ -24,6 +24,7 @@ class Download : public ApiTest {
   std::string etag_;
 };
 
+// D117: a name with line breaks makes no header.
 TEST_F(Download, TheWholeFileWithItsHeaders) {
   LogLines log;
   const http::RawResponse response = download();
@@ -46,6 +47,7 @@ TEST_F(Download, TheWholeFileWithItsHeaders) {
   EXPECT_EQ(head.headers.at("content-length"), "1000");
 }
 
+// D95: a part of another version of the file is never sent.
 TEST_F(Download, Ranges) {
   const auto expect = [&](const std::string& headers, int status, const std::string& range,
                           const std::string& body) {
@@ -113,6 +115,7 @@ TEST_F(Download, AFileThatIsGoneOrShorterIsNotServed) {
   EXPECT_EQ(response.body.find("exports/"), std::string::npos) << "no object key in an answer";
 }
 
+// D95
 TEST_F(Download, AFileRemovedMeanwhileIsStillSentWhole) {
   const std::string big = created(as("ann"), R"({"n":2})");
   const std::string content(8u << 20, 'z');

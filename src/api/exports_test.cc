@@ -157,6 +157,7 @@ TEST_F(Exports, IdempotencyKeys) {
   EXPECT_EQ(at(bad.body, {"data", "field"}), "Idempotency-Key") << bad.body;
 }
 
+// D28
 TEST_F(Exports, AnUnknownCommitIsResolvedBeforeTheAnswer) {
   for (const Injected lost : {Injected::kUnknownDone, Injected::kUnknownLost}) {
     std::atomic<int> left{1};
@@ -253,8 +254,8 @@ TEST_F(Exports, ListsArePagedFilteredAndOnesOwn) {
   }
 }
 
-// Every route and verb, for everybody who must not see the task: like a missing one, and nothing
-// changes.
+// D110, D112: every route and verb, for everybody who must not see the task: like a missing one,
+// and nothing changes.
 TEST_F(Exports, ForeignTasksAnswerLikeMissingOnes) {
   const std::string id = created(as("ann"));
   fail(claim().at(0));
@@ -299,6 +300,7 @@ TEST_F(Exports, ForeignTasksAnswerLikeMissingOnes) {
   EXPECT_EQ(at(after, {"data"}), at(before, {"data"}));
 }
 
+// D112
 TEST_F(Exports, RoutesNeedTheirPermissions) {
   const std::string id = created(as("ann"));
   LogLines log;

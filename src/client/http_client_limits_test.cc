@@ -184,6 +184,7 @@ std::string gzip_of_zeros(std::size_t megabytes) {
   return out;
 }
 
+// D101: a page that says Content-Encoding is then refused by the provider client.
 TEST_F(HttpClientLimits, ADecompressionBombIsNotUnpacked) {
   const std::string bomb = gzip_of_zeros(128);
   ASSERT_LT(bomb.size(), 1u << 20);

@@ -81,8 +81,8 @@ TEST_F(DeadLetterTest, AnUnreadableBodyIsBuriedByItsProperties) {
   EXPECT_EQ(world_.row(id).dispatch_version, 2);
 }
 
-// D6, D9, I4: another version, another event, running, ended, buried before: noted, and nothing
-// changes.
+// D6, D9, D76, I4: another version, another event, running, ended, buried before, deleted: noted,
+// and nothing changes.
 TEST_F(DeadLetterTest, WhatTheTaskHasOutlivedIsOnlyNoted) {
   const auto id = world_.create();
   world_.run_for(100);

@@ -37,6 +37,7 @@ class DeliveryTest : public ::testing::Test {
   World world_;
 };
 
+// D42: settled while the execution still runs, so that no time limit of a broker meets the work.
 TEST_F(DeliveryTest, SendsClaimsAndCommits) {
   world_.add("p", kPublisher);
   Node& a = world_.add("a", kWorker);
@@ -49,7 +50,7 @@ TEST_F(DeliveryTest, SendsClaimsAndCommits) {
   EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
 }
 
-// I5: acknowledged after the claim has committed and before the execution starts.
+// I5, D44: acknowledged after the claim has committed and before the execution starts.
 TEST_F(DeliveryTest, TheAcknowledgementLiesBetweenClaimAndStart) {
   world_.add("p", kPublisher);
   Node& a = world_.add("a", kWorker);
@@ -115,8 +116,8 @@ TEST_F(DeliveryTest, AnUnknownClaimIsResolved) {
   }
 }
 
-// I4, B2-B8, D39, D50: whatever the task looks like, a message that fits nothing is acknowledged
-// and changes nothing.
+// I4, B2-B8, D39, D50, D76: whatever the task looks like, or when there is none any more, a message
+// that fits nothing is acknowledged and changes nothing.
 TEST_F(DeliveryTest, MessagesThatFitNothingAreAcknowledged) {
   LogCatcher log;
   Node& a = world_.add("a", kWorker);
@@ -381,7 +382,8 @@ TEST_F(DeliveryTest, APausedLaneIsNeitherSentNorPulled) {
   EXPECT_EQ(a.executor().running(), 2u);
 }
 
-// The unsettled go back to the broker when a process dies between delivery and claim.
+// D44: the unsettled go back to the broker when a process dies between delivery and claim, and run
+// at the same version.
 TEST_F(DeliveryTest, ADeadProcessLosesNoDelivery) {
   world_.add("p", kPublisher);
   Node& a = world_.add("a", kWorker);
@@ -394,7 +396,10 @@ TEST_F(DeliveryTest, ADeadProcessLosesNoDelivery) {
   world_.back();
   Node& b = world_.add("b", kWorker);
   world_.run_for(2'000);
-  for (const auto id : ids) EXPECT_EQ(b.executor().starts_of(id), 1u);
+  for (const auto id : ids) {
+    EXPECT_EQ(b.executor().starts_of(id), 1u);
+    EXPECT_EQ(world_.row(id).dispatch_version, 1);
+  }
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ TEST_F(WatchdogTest, AZombieChangesNothing) {
   EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
 }
 
+// D09: whoever lost its lease is told to stop at the next renewal.
 TEST_F(WatchdogTest, ALostLeaseStopsTheExecution) {
   LogCatcher log;
   Node& a = world_.add("a");

@@ -20,6 +20,7 @@ TEST(FileName, TitleAndLocalTime) {
             "Customers-20251130-142359.xlsx");
 }
 
+// D113, D117
 TEST(FileName, IsSafeEverywhere) {
   EXPECT_EQ(name("a/b\\c:d*e?f\"g<h>i|j%k;l"), "a_b_c_d_e_f_g_h_i_j_k_l-20251130-062359.xlsx");
   EXPECT_EQ(name("../../etc/passwd"), "_.._etc_passwd-20251130-062359.xlsx");

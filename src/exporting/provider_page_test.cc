@@ -219,6 +219,7 @@ TEST(ProviderPage, TextThatIsNotJsonIsTransient) {
   good(whole + " \r\n");
 }
 
+// D101
 TEST(ProviderPage, DepthNeitherCrashesNorHangs) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   good(first_page("[]", R"("hasMore":false,"other":)" + deep));

@@ -16,6 +16,7 @@ TEST(ValidKey, WhatWaybillMakes) {
   }
 }
 
+// D113
 TEST(ValidKey, NothingElse) {
   for (const std::string& key : {std::string(),
                                  std::string("/"),

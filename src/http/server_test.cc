@@ -388,6 +388,7 @@ TEST_F(ServerTest, OtherExpectationsAreRefused) {
       << "ignored in HTTP/1.0";
 }
 
+// D115
 TEST_F(ServerTest, SlowClientsAreCutInEveryPhase) {
   ServerOptions options;
   options.limits.header_timeout_ms = 150;
@@ -420,6 +421,7 @@ TEST_F(ServerTest, SlowClientsAreCutInEveryPhase) {
   EXPECT_LT(no_reader.read_to_end().size(), 100'000'000u);
 }
 
+// D115
 TEST_F(ServerTest, ADripOfHeaderBytesDoesNotExtendTheTime) {
   ServerOptions options;
   options.limits.header_timeout_ms = 300;
@@ -434,6 +436,7 @@ TEST_F(ServerTest, ADripOfHeaderBytesDoesNotExtendTheTime) {
   EXPECT_EQ(c.response().status, 408);
 }
 
+// D114: whatever the size of the part, it is streamed.
 TEST_F(ServerTest, ASlowReaderKeepsMemoryFlat) {
   start();
   constexpr std::uint64_t kSize = 400u << 20;
@@ -522,6 +525,7 @@ TEST_F(ServerTest, OverloadIsRefusedAndPasses) {
   EXPECT_EQ(others.front().response().status, 200);
 }
 
+// D115
 TEST_F(ServerTest, ConnectionCaps) {
   ServerOptions options;
   options.limits.max_connections_per_address = 3;
@@ -573,6 +577,7 @@ class LogWatch : public base::LogSink {
   std::map<std::string, int> events_;
 };
 
+// D120
 TEST_F(ServerTest, ExhaustedDescriptorsPauseAcceptingAndNoMore) {
   LogWatch log;
   start();

@@ -147,7 +147,7 @@ TEST(TextCells, LongTextIsCutByUtf16UnitsAfterNormalisation) {  // X20, X22, X23
   EXPECT_EQ(book.report.cells_cut, 5);
 }
 
-TEST(TextCells, FormulaLookalikesGetTheQuotePrefixAndKeepTheirText) {  // X109..X120
+TEST(TextCells, FormulaLookalikesGetTheQuotePrefixAndKeepTheirText) {  // X109..X120, D117
   const std::vector<std::string> guarded = {"=1+1",  "+1+1",  "-1+1", "@SUM(A1)", "\\t=1+1",
                                             "\\r=1", "＝1+1", "＋1",  "－1",      "＠A1"};
   const std::vector<std::string> harmless = {"%x", "|x", "'=1+1", " =1", "a=b", "，x"};

@@ -213,7 +213,7 @@ TEST(Package, WithoutReferencesEveryValueStaysInItsColumn) {
   EXPECT_TRUE(seen);
 }
 
-TEST(Header, TitlesShareTheEscaperTheGuardAndTheCut) {  // X03, X20, X87
+TEST(Header, TitlesShareTheEscaperTheGuardAndTheCut) {  // X03, X20, X87, D117
   const std::vector<Column> columns = {{"a", "test\vtest", ColumnType::kString, 0},
                                        {"b", "=1+1", ColumnType::kString, 0},
                                        {"c", std::string(40'000, 't'), ColumnType::kString, 0},

@@ -304,6 +304,7 @@ TEST_P(FilesConformance, RemoveHiddenTakesNoVisibleFile) {
   EXPECT_EQ(load(*files_, "exports/42/1-a.xlsx"), "x");
 }
 
+// D113
 TEST_P(FilesConformance, KeysThatWaybillDoesNotMakeAreRefusedByEveryCall) {
   const std::string keys[] = {"",
                               "/",
@@ -400,6 +401,7 @@ TEST_P(FilesConformance, FreeBytes) {
   }
 }
 
+// D95
 TEST_P(FilesConformance, AnOpenSourceFinishesOrFailsWhenTheFileIsRemoved) {
   const std::string bytes = bytes_of(500000);
   store(*files_, "exports/42/1-a.xlsx", bytes);

@@ -47,6 +47,7 @@ TEST_P(StoreConformance, OnePollBringsEverything) {
   EXPECT_EQ(*report->next_due_in_ms, row(later.id).due_at - clock().wall_ms());
 }
 
+// D110, D112
 TEST_P(StoreConformance, ForeignTasksAnswerLikeMissingOnes) {
   const auto created = store().create_export(exporting("u1", "a"));
   ASSERT_STORED(created);

@@ -160,6 +160,7 @@ TEST_P(StoreConformance, APassAfterAStallWaitsForTheOwners) {
   EXPECT_FALSE(*store().begin_pass(60'000, 120'000));
 }
 
+// D82: a job without an open item is closed by the next pass.
 TEST_P(StoreConformance, Branch5RepairsStrandedKeysAndOpenJobs) {
   if (!quirks().raw) GTEST_SKIP() << "needs to break slots";
   const TaskId head = create(keyed("k"));

@@ -1,5 +1,5 @@
-// The answer to COMMIT is lost: it may have happened or not. Every operation, both ways, then the
-// replay.
+// D28: the answer to COMMIT is lost: it may have happened or not. Every operation, both ways, then
+// the replay.
 
 #include <atomic>
 

@@ -130,6 +130,7 @@ TEST_F(DirectoryFilesTest, ARemovedFolderProvesNothingAbsent) {
             ErrorCategory::kUnavailable);
 }
 
+// D113
 TEST_F(DirectoryFilesTest, NoPlantedLinkLeadsOut) {
   const FolderForTest outside;
   const std::string canary = outside.path() + "/canary";
@@ -162,6 +163,7 @@ TEST_F(DirectoryFilesTest, NoPlantedLinkLeadsOut) {
   EXPECT_EQ(std::distance(fs::directory_iterator(outside.path()), {}), 1);
 }
 
+// D113
 TEST_F(DirectoryFilesTest, AFolderExchangedForALinkMeanwhileDoesNotLeadOut) {
   const FolderForTest outside;
   auto sink = files_->create("exports/1/f");
@@ -334,6 +336,7 @@ TEST_F(DirectoryFilesTest, KilledAtAnyMomentEveryVisibleFileIsWhole) {
   }
 }
 
+// D95
 TEST_F(DirectoryFilesTest, AFileThatIsCutWhileReadNeverLooksComplete) {
   ASSERT_TRUE(store(*files_, "f", std::string(100'000, 'x')).ok());
   auto source = files_->open("f");
@@ -344,6 +347,7 @@ TEST_F(DirectoryFilesTest, AFileThatIsCutWhileReadNeverLooksComplete) {
   EXPECT_EQ(category((*source)->read(50'000, buffer)), ErrorCategory::kUnavailable);
 }
 
+// D120
 TEST_F(DirectoryFilesTest, WithoutDescriptorsItFailsAndRecovers) {
   ASSERT_TRUE(store(*files_, "exports/1/f", "x").ok());
   const std::string problem = in_child([&]() -> std::string {
