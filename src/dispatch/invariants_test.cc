@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -222,6 +223,51 @@ TEST(InvariantsTest, AMessageOfAnUnknownTypeIsNoPoison) {
   EXPECT_EQ(world.status(id), core::TaskStatus::kPending);
   EXPECT_EQ(world.row(id).attempt_count, 0);
   EXPECT_TRUE(world.has_command(id));
+}
+
+// I16, D70: two processes with free slots, without a broker and with one that repeats and reorders:
+// never two of a key at once, and in the order of their creation, also when a process dies.
+TEST(InvariantsTest, TasksOfOneKeyRunOneByOneInTheirOrder) {
+  for (const bool broker : {false, true}) {
+    World world;
+    if (broker) {
+      world.broker.set_faults({.repeat = 0.3, .reorder = 0.5});
+      world.add("p", {.broker = true, .consumer = false, .publisher = true, .adjust = impatient});
+    }
+    const NodeOptions options{.broker = broker, .reconciler = true, .adjust = impatient};
+    std::vector<Node*> nodes{&world.add("a", options), &world.add("b", options)};
+    std::vector<core::TaskId> created, started;
+    for (Node* node : nodes) {
+      node->executor().on_start = [&](const FakeExecutor::Run& run) {
+        std::size_t running = 0;
+        for (Node* one : nodes) running += one->executor().running();
+        EXPECT_EQ(running, 1u) << "it and nobody else";
+        const auto id = run.task.execution.id;
+        if (started.empty() || started.back() != id) started.push_back(id);
+      };
+    }
+    for (int i = 0; i < 50; ++i) {
+      store::NewTask task = new_action();
+      task.serial_key = "key";
+      created.push_back(*world.store->create_task(task));
+    }
+    for (std::size_t turn = 0; turn <= created.size(); ++turn) {
+      world.run_for(2'500);
+      const auto runner = std::find_if(nodes.begin(), nodes.end(),
+                                       [](Node* node) { return node->executor().running() > 0; });
+      ASSERT_NE(runner, nodes.end()) << "turn " << turn;
+      if (turn == 20) {
+        (*runner)->kill();
+        nodes.erase(runner);
+        world.run_for(400'000);
+      } else {
+        (*runner)->executor().end_all();
+      }
+    }
+    world.settle();
+    EXPECT_EQ(started, created);
+    for (const auto id : created) EXPECT_EQ(world.status(id), TaskStatus::kSucceeded);
+  }
 }
 
 }  // namespace

@@ -37,6 +37,45 @@ TEST_F(WatchdogTest, ALongExecutionKeepsItsLease) {
   EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
 }
 
+// A machine whose wall clock is wrong; time passes as everywhere.
+class WrongClock final : public base::Clock {
+ public:
+  WrongClock(const base::Clock& right, Millis wrong_by) : right_(right), wrong_by_(wrong_by) {}
+  Millis wall_ms() const override { return right_.wall_ms() + wrong_by_; }
+  Millis boot_ms() const override { return right_.boot_ms(); }
+  void jump(Millis by) { wrong_by_ += by; }
+
+ private:
+  const base::Clock& right_;
+  Millis wrong_by_;
+};
+
+// D14: what is due and what has expired the database says, and local deadlines are monotonic, so
+// wrong wall clocks take no living lease and keep no dead one.
+TEST_F(WatchdogTest, WrongWallClocksTakeNothingAndKeepNothing) {
+  WrongClock behind(world_.clock, -600'000);
+  WrongClock ahead(world_.clock, 600'000);
+  Node& a = world_.add("a", {.adjust = poll_seldom, .clock = &behind});
+  const auto id = world_.create();
+  world_.settle();
+  ASSERT_EQ(a.executor().running(), 1u) << "due now, whatever its clock says";
+  Node& b = world_.add("b", {.reconciler = true, .adjust = poll_seldom, .clock = &ahead});
+  for (const Millis jump : {0, 1'200'000, -1'200'000}) {
+    behind.jump(jump);
+    ahead.jump(-jump);
+    world_.run_for(400'000);
+    EXPECT_EQ(reason(a, id), StopReason::kNone);
+    EXPECT_EQ(world_.row(id).dispatch_version, 1);
+    EXPECT_GT(*world_.row(id).lease_until, world_.clock.wall_ms() + 200'000);
+  }
+  a.kill();
+  const Millis left = *world_.row(id).lease_until - world_.clock.wall_ms();
+  world_.run_for(left - 1);
+  EXPECT_EQ(world_.row(id).dispatch_version, 1);
+  world_.run_for(60'000);
+  EXPECT_EQ(b.executor().starts_of(id), 1u) << "taken over within a pass or two";
+}
+
 // B12: nothing but the watchdog renews.
 TEST_F(WatchdogTest, ProgressRenewsNothing) {
   Node& a = world_.add("a");

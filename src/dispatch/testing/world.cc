@@ -185,15 +185,16 @@ Node::Node(World& world, std::string name, const NodeOptions& options) {
                               .publisher = options.publisher,
                               .reconciler = options.reconciler,
                               .dead_letter = options.dead_letter};
-  dispatch_ = std::make_unique<Dispatch>(settings, switches,
-                                         Parts{.store = *world.store,
-                                               .executors = {&executor_},
-                                               .clock = world.clock,
-                                               .spawner = world.spawner,
-                                               .instance = {},
-                                               .transport = transport_.get(),
-                                               .remover = nullptr,
-                                               .extra_roles = {}});
+  dispatch_ = std::make_unique<Dispatch>(
+      settings, switches,
+      Parts{.store = *world.store,
+            .executors = {&executor_},
+            .clock = options.clock != nullptr ? *options.clock : world.clock,
+            .spawner = world.spawner,
+            .instance = {},
+            .transport = transport_.get(),
+            .remover = nullptr,
+            .extra_roles = {}});
   for (std::size_t i = 0; i < dispatch_->roles().size(); ++i)
     turns_.push_back({.role = i, .at = 0});
 }

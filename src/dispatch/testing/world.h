@@ -94,6 +94,7 @@ struct NodeOptions {
   bool dead_letter = false;
   std::set<std::string, std::less<>> types{kType};
   std::function<void(Settings&)> adjust;
+  base::Clock* clock = nullptr;  // the machine's; the world's, which is the database's, if none
 };
 
 // For stories of many minutes: fewer polls, nothing else changes.
