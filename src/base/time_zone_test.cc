@@ -19,6 +19,33 @@ TEST(TimeZoneTest, KnowsDaylightSavingAndOddOffsets) {
   EXPECT_EQ(TimeZone::find("Pacific/Chatham").value().iso(1'796'019'839'000).substr(23), "+13:45");
 }
 
+// D85: what is stored is an instant, so nothing happens twice or never when the clocks change:
+// every quarter of an hour of a year has a text of its own, which says the same instant.
+TEST(TimeZoneTest, EveryInstantSurvivesBothChangesOfTheClock) {
+  constexpr Millis kQuarter = 900'000;
+  const Millis first = parse_iso("2026-01-01T00:00:00Z").value();
+  const Millis end = parse_iso("2027-01-02T00:00:00Z").value();
+  for (const char* name : {"America/New_York", "Australia/Lord_Howe", "Pacific/Chatham"}) {
+    const TimeZone zone = TimeZone::find(name).value();
+    int changes = 0;
+    for (Millis at = first; at < end; at += kQuarter) {
+      ASSERT_EQ(parse_iso(zone.iso(at)).value(), at) << zone.iso(at);
+      changes += zone.offset_seconds(at) != zone.offset_seconds(at - kQuarter) ? 1 : 0;
+    }
+    EXPECT_EQ(changes, 2) << name;
+  }
+  const TimeZone york = TimeZone::find("America/New_York").value();
+  const Millis back = parse_iso("2026-11-01T06:00:00Z").value();
+  EXPECT_EQ(york.iso(back - 1), "2026-11-01T01:59:59.999-04:00");
+  EXPECT_EQ(york.iso(back), "2026-11-01T01:00:00.000-05:00");
+  const Millis forth = parse_iso("2026-03-08T07:00:00Z").value();
+  EXPECT_EQ(york.iso(forth - 1), "2026-03-08T01:59:59.999-05:00");
+  EXPECT_EQ(york.iso(forth), "2026-03-08T03:00:00.000-04:00");
+  const TimeZone chatham = TimeZone::find("Pacific/Chatham").value();
+  EXPECT_EQ(chatham.iso(parse_iso("2026-12-31T10:15:00Z").value()),
+            "2027-01-01T00:00:00.000+13:45");
+}
+
 TEST(TimeZoneTest, RefusesUnknownNames) {
   const auto zone = TimeZone::find("Mars/Olympus");
   ASSERT_FALSE(zone.ok());

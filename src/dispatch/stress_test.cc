@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -60,6 +61,97 @@ class ThreadedExecutor final : public Executor {
   std::vector<std::unique_ptr<base::Spawned>> threads_;
 };
 
+// Holds whoever starts something until it may go on.
+class HoldingExecutor final : public Executor {
+ public:
+  bool knows(std::string_view type) const override { return type == kType; }
+  std::vector<std::string> known_types() const override { return {kType}; }
+  void start(store::ClaimedTask, std::shared_ptr<const StopFlag>,
+             std::function<void(Outcome)> done) override {
+    std::unique_lock lock(mutex_);
+    held_ = true;
+    condition_.notify_all();
+    condition_.wait(lock, [this] { return go_on_; });
+    lock.unlock();
+    done(outcome_of(core::Event::kSucceed));
+  }
+  void wait_held() {
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [this] { return held_; });
+  }
+  void go_on() {
+    {
+      const std::lock_guard lock(mutex_);
+      go_on_ = true;
+    }
+    condition_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool held_ = false;   // guarded by mutex_
+  bool go_on_ = false;  // guarded by mutex_
+};
+
+// D17: the watchdog has a thread of its own, so work that holds up its consumer starves no renewal.
+TEST(WatchdogThreadTest, WorkThatHoldsItsThreadStarvesNoRenewal) {
+  base::SystemClock clock;
+  base::SystemRandom random;
+  base::ThreadSpawner spawner;
+  std::mutex mutex;
+  std::condition_variable renewed;
+  int renewals = 0;
+  auto opened = store::open_sqlite(
+      {.path = ":memory:"},
+      store::Seams{
+          .database_clock = clock, .random = random, .before_statement = [&](const auto& point) {
+            if (point.operation == "renew" && point.statement == "renew_extend") {
+              const std::lock_guard lock(mutex);
+              ++renewals;
+              renewed.notify_all();
+            }
+            return store::Injected::kNone;
+          }});
+  ASSERT_TRUE(opened.ok());
+  store::Store& store = **opened;
+  ASSERT_TRUE(store.migrate().ok());
+  HoldingExecutor executor;
+  Settings settings;
+  settings.owner = make_owner("held", random);
+  settings.lanes = {{.name = kLane, .workers = 1}};
+  settings.heartbeat_ms = 5;
+  Dispatch dispatch(settings, {.consumer = true, .reconciler = true},
+                    Parts{.store = store,
+                          .executors = {&executor},
+                          .clock = clock,
+                          .spawner = spawner,
+                          .instance = {},
+                          .transport = nullptr,
+                          .remover = nullptr,
+                          .extra_roles = {}});
+  ASSERT_TRUE(dispatch.start(true).ok());
+  store::NewTask task;
+  task.kind = core::TaskKind::kAction;
+  task.type = kType;
+  task.lane = kLane;
+  task.tenant_id = "t1";
+  task.app_code = "app";
+  task.requested_by = "u1";
+  const auto id = store.create_task(task);
+  ASSERT_TRUE(id.ok());
+  executor.wait_held();
+  {
+    std::unique_lock lock(mutex);
+    const int before = renewals;
+    EXPECT_TRUE(
+        renewed.wait_for(lock, std::chrono::seconds(60), [&] { return renewals >= before + 5; }));
+  }
+  executor.go_on();
+  dispatch.shutdown();
+  EXPECT_EQ(store.lock_and_read(*id)->status, core::TaskStatus::kSucceeded);
+}
+
 class StressTest : public ::testing::TestWithParam<bool> {
  protected:
   StressTest() {
@@ -93,6 +185,7 @@ class StressTest : public ::testing::TestWithParam<bool> {
   std::vector<core::TaskId> ids_;  // guarded by mutex_
 };
 
+// D125: every start has its threads, and every stop ends them.
 TEST_P(StressTest, StartsWorksAndStopsAgainAndAgain) {
   const bool broker_in_use = GetParam();
   transport::MemoryBroker broker(clock_, random_);

@@ -316,7 +316,7 @@ TEST_P(StoreConformance, NoBusyReachesACaller) {
   expect_invariants();
 }
 
-// A renewal overtakes the batches that wait for the one writer.
+// D17: a renewal overtakes the batches that wait for the one writer.
 TEST_P(StoreConformance, ARenewalOvertakesWaitingBatches) {
   create(action());
   const Execution execution = claim_one();

@@ -1,5 +1,10 @@
 // Polls, scopes, lists, and why a task waits.
 
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+
 #include "tests/store_conformance/store_conformance.h"
 
 namespace waybill::store::conformance {
@@ -115,6 +120,57 @@ TEST_P(StoreConformance, ListsArePagedFilteredAndTakeTextLiterally) {
   const auto watched = store().watch_exports(ids);
   ASSERT_STORED(watched);
   EXPECT_EQ(watched->size(), 5U);
+}
+
+// D17: however many people read, and however long, renewals, claims and ends wait for none of them.
+TEST_P(StoreConformance, ReadersHoldNoExecutionUp) {
+  if (!quirks().second_session) GTEST_SKIP() << "one session for everything";
+  constexpr int kSessions = 4;  // for reads, by default
+  create(action());
+  create(action());
+  const Execution execution = claim_one();
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0;
+  bool open = false;
+  database().hook.set([&](const StatementPoint& point) {
+    if (point.operation != "list_exports") return Injected::kNone;
+    std::unique_lock lock(mutex);
+    ++inside;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+    return Injected::kNone;
+  });
+  std::vector<std::thread> people;
+  for (int i = 0; i < 2 * kSessions; ++i) {
+    people.emplace_back([&] {
+      ListExports list;
+      list.scope = everybody();
+      EXPECT_STORED(store().list_exports(list));
+    });
+  }
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return inside == kSessions; });
+  }
+  auto work = std::async(std::launch::async, [&] {
+    EXPECT_EQ(
+        store()
+            .renew({.owner = std::string(kOwner), .lease_ms = kLease, .executions = {execution}})
+            ->outcomes.front(),
+        RenewOutcome::kOk);
+    EXPECT_EQ(finish(execution), FinishOutcome::kCommitted);
+    EXPECT_EQ(finish(claim_one()), FinishOutcome::kCommitted);
+  });
+  EXPECT_EQ(work.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  {
+    const std::lock_guard lock(mutex);
+    open = true;
+  }
+  changed.notify_all();
+  for (std::thread& one : people) one.join();
+  work.get();
+  database().hook.clear();
 }
 
 TEST_P(StoreConformance, WaitingFactsSayWhatTheTaskWaitsFor) {
