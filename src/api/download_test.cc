@@ -96,6 +96,31 @@ TEST_F(Download, OnlyAFinishedFileThatIsStillThere) {
   EXPECT_EQ(get(task("424242") + "/download", as("ann")).status, 404);
 }
 
+// D110: about a file that is there nobody else learns anything, whatever they send along.
+TEST_F(Download, SomebodyElsesFileIsLikeAMissingOne) {
+  const auto strip = [](const std::string& body) {
+    return body.substr(0, body.find(",\"requestId\""));
+  };
+  LogLines log;
+  for (const std::string& who :
+       {as("bob"), as("ann", "t2"),
+        as("ann", "t2", {"platform:download:list", "platform:download:all"})}) {
+    const http::RawResponse missing = get(task("424242") + "/download", who);
+    for (const std::string extra :
+         {"", "X-Tenant-Id: t1\r\n", "Range: bytes=0-9\r\n", "Range: bytes=1000-\r\n"}) {
+      const http::RawResponse response = get(task(id_) + "/download?tenantId=t1", who + extra);
+      EXPECT_EQ(response.status, 404);
+      EXPECT_EQ(strip(response.body), strip(missing.body));
+      EXPECT_FALSE(response.headers.contains("etag"));
+    }
+    EXPECT_EQ(get(task(id_) + "/download", who + "If-None-Match: " + etag_ + "\r\n").status, 404);
+    const std::string above = std::to_string(std::stoll(id_) + 1);
+    EXPECT_EQ(at(get("/files/export-tasks?cursor=" + above, who).body, {"data", "items"}), "[]");
+  }
+  EXPECT_EQ(log.count("export_downloaded"), 0u);
+  EXPECT_EQ(download().status, 200);
+}
+
 TEST_F(Download, AFileThatIsGoneOrShorterIsNotServed) {
   LogLines log;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "files")) {

@@ -256,6 +256,22 @@ TEST_F(HttpClientLimits, ADripCannotExtendTheTimeOut) {
   EXPECT_EQ(failure().category, ErrorCategory::kTimeout);
 }
 
+// D120: without a descriptor the call fails like one to a service that is away, so its task is
+// tried again; the next call works.
+TEST_F(HttpClientLimits, WithoutDescriptorsACallFailsAndTheNextOneWorks) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 3;  // open descriptors stay, new ones are refused
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  const auto refused = client_->send(request_);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().category, ErrorCategory::kUnavailable) << refused.error().message;
+  EXPECT_EQ(server_.request_count(), 0u);
+  expect_recovery();
+}
+
 // A port that takes connections into a full queue and never answers.
 class DeafPort {
  public:
