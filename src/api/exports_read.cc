@@ -133,21 +133,16 @@ base::Result<http::Response> get_export(Context& context, const Call& call) {
 
 base::Result<http::Response> list_exports(Context& context, const Call& call) {
   WAYBILL_TRY(require(call, kListPermission));
-  WAYBILL_ASSIGN(store::ListExports list, read_list(call));
-  const std::int64_t wanted = list.limit;
-  list.limit = std::min(wanted + 1, kMaxLimit);  // one more tells whether there is a next page
-  WAYBILL_ASSIGN(std::vector<store::ExportRow> rows, context.deps.tasks.list_exports(list));
-  // A full page of the largest size may turn out to be the last: then the next one is empty.
-  const bool more = std::ssize(rows) > wanted || std::ssize(rows) == kMaxLimit;
-  if (std::ssize(rows) > wanted) rows.resize(static_cast<std::size_t>(wanted));
+  WAYBILL_ASSIGN(const store::ListExports list, read_list(call));
+  WAYBILL_ASSIGN(const store::ExportPage page, context.deps.tasks.list_exports(list));
   const auto snapshot = context.deps.registry.current();
   const ViewStyle style{call.language, context.settings.time_zone, *snapshot,
                         context.deps.clock.wall_ms()};
   base::JsonWriter json;
   json.begin_object().key("items").begin_array();
-  for (const store::ExportRow& row : rows) write_task(json, style, row, nullptr);
+  for (const store::ExportRow& row : page.rows) write_task(json, style, row, nullptr);
   json.end_array().key("nextCursor");
-  more ? json.id(rows.back().task.id) : json.null();
+  page.older ? json.id(*page.older) : json.null();
   json.end_object();
   return success(call.request, json.text());
 }

@@ -31,6 +31,42 @@ std::string contains_pattern(std::string_view text) {
   return pattern + '%';
 }
 
+constexpr auto kNewest = std::numeric_limits<TaskId>::max();
+
+bool is_filtered(const ListExports& r) {
+  return r.status || !r.type.empty() || !r.name_contains.empty() || r.created_from || r.created_to;
+}
+
+// The oldest task that this call looks at; 0 = all are.
+TaskId floor_of(Session& session, const ListExports& r) {
+  const Scope& s = r.scope;
+  const TaskId before = r.before.value_or(kNewest);
+  const std::int64_t skip = std::max<std::int64_t>(r.look_at, 1) - 1;
+  auto rows =
+      s.requested_by
+          ? session.run("export_floor_user", s.tenant_id, s.app_code, *s.requested_by, before, skip)
+          : session.run("export_floor_all", s.tenant_id, s.app_code, before, skip);
+  return rows.next() ? rows.integer(0) : 0;
+}
+
+// Newest first, and one more than the page has if there is one.
+std::vector<TaskId> ids_of(Session& session, const ListExports& r, TaskId floor) {
+  const Scope& s = r.scope;
+  const TaskId before = r.before.value_or(kNewest);
+  const std::int64_t status = r.status ? static_cast<std::int64_t>(*r.status) : -1;
+  const std::string pattern = contains_pattern(r.name_contains);
+  const Millis since = r.created_from.value_or(0);
+  const Millis upto = r.created_to.value_or(std::numeric_limits<Millis>::max());
+  auto rows = s.requested_by
+                  ? session.run("export_list_user", s.tenant_id, s.app_code, *s.requested_by,
+                                before, floor, status, r.type, pattern, since, upto, r.limit + 1)
+                  : session.run("export_list_all", s.tenant_id, s.app_code, before, floor, status,
+                                r.type, pattern, since, upto, r.limit + 1);
+  std::vector<TaskId> ids;
+  while (rows.next()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
 }  // namespace
 
 TaskRow read_task_row(const Rows& r) {
@@ -113,33 +149,28 @@ base::Result<std::vector<ExportRow>> SqlStore::watch_exports(std::span<const Tas
   return read_exports("watch_exports", ids);
 }
 
-base::Result<std::vector<ExportRow>> SqlStore::list_exports(const ListExports& request) {
+base::Result<ExportPage> SqlStore::list_exports(const ListExports& request) {
   if (request.limit < 1 || request.limit > kMaxPage) {
     return base::over_limit("limit", kMaxPage, "tasks", request.limit, "limit must be 1..100");
   }
   WAYBILL_TRY(check_text("nameContains", request.name_contains, kMaxTaskName));
   WAYBILL_TRY(check_text("type", request.type, kMaxType));
-  constexpr auto kEnd = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t before = request.before.value_or(kEnd);
-  const std::int64_t status_code = request.status ? static_cast<std::int64_t>(*request.status) : -1;
-  const std::string pattern = contains_pattern(request.name_contains);
-  const Millis since = request.created_from.value_or(0);
-  const Millis upto = request.created_to.value_or(kEnd);
+  TaskId floor = 0;
   std::vector<TaskId> ids;
   const auto status = readers_.run("list_exports", [&](Session& session) {
-    ids.clear();
-    const Scope& s = request.scope;
-    auto rows =
-        s.requested_by
-            ? session.run("export_list_user", s.tenant_id, s.app_code, *s.requested_by, before,
-                          status_code, request.type, pattern, since, upto, request.limit)
-            : session.run("export_list_all", s.tenant_id, s.app_code, before, status_code,
-                          request.type, pattern, since, upto, request.limit);
-    while (rows.next()) ids.push_back(rows.integer(0));
+    floor = is_filtered(request) ? floor_of(session, request) : 0;
+    ids = ids_of(session, request, floor);
   });
   WAYBILL_TRY(status);
-  WAYBILL_ASSIGN(std::vector<ExportRow> page, read_exports("list_exports", ids));
-  std::reverse(page.begin(), page.end());  // newest first
+  ExportPage page;
+  if (std::ssize(ids) > request.limit) {
+    ids.pop_back();
+    page.older = ids.back();
+  } else if (floor > 0) {
+    page.older = floor;
+  }
+  WAYBILL_ASSIGN(page.rows, read_exports("list_exports", ids));
+  std::reverse(page.rows.begin(), page.rows.end());
   return page;
 }
 

@@ -40,7 +40,7 @@ class SqlStore final : public Store {
   base::Result<CancelOutcome> cancel(TaskId id, const Scope& scope) override;
   base::Result<RetryDone> retry(TaskId id, const Scope& scope) override;
   base::Result<ExportRow> find_export(TaskId id, const Scope& scope) override;
-  base::Result<std::vector<ExportRow>> list_exports(const ListExports& request) override;
+  base::Result<ExportPage> list_exports(const ListExports& request) override;
   base::Result<std::vector<AttemptRow>> attempts(TaskId id) override;
   base::Result<WaitingFacts> waiting_facts(TaskId id) override;
   base::Result<std::vector<ExportRow>> watch_exports(std::span<const TaskId> ids) override;

@@ -44,7 +44,7 @@ class TaskStore {
   virtual base::Result<RetryDone> retry(TaskId id, const Scope& scope) = 0;
 
   virtual base::Result<ExportRow> find_export(TaskId id, const Scope& scope) = 0;
-  virtual base::Result<std::vector<ExportRow>> list_exports(const ListExports& request) = 0;
+  virtual base::Result<ExportPage> list_exports(const ListExports& request) = 0;
   virtual base::Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;
   virtual base::Result<WaitingFacts> waiting_facts(TaskId id) = 0;
   // Whatever of `ids` exists, in one statement, for all watchers of a process. No scope: ids were

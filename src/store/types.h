@@ -326,6 +326,15 @@ struct ListExports {
   std::optional<Millis> created_from, created_to;
   std::optional<TaskId> before;  // keyset: ids below this one
   std::int64_t limit = 20;       // 1..100
+  // Tasks that one call looks at, at least 1. Filters are in no index, so what is rare or missing
+  // would otherwise be looked for in the whole history, which delays everybody else's reads.
+  std::int64_t look_at = 20'000;
+};
+
+// Newest first. A page may be short, even empty, and not be the last one.
+struct ExportPage {
+  std::vector<ExportRow> rows;
+  std::optional<TaskId> older;  // `before` of the next page; absent = there is none
 };
 
 // The facts behind "why is it waiting?"; the words are made by core::waiting_for.

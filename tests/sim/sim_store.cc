@@ -89,8 +89,7 @@ base::Result<store::RetryDone> SimStore::retry(TaskId id, const store::Scope& sc
 base::Result<store::ExportRow> SimStore::find_export(TaskId id, const store::Scope& scope) {
   return through("find_export", [&] { return world_.store->find_export(id, scope); });
 }
-base::Result<std::vector<store::ExportRow>> SimStore::list_exports(
-    const store::ListExports& request) {
+base::Result<store::ExportPage> SimStore::list_exports(const store::ListExports& request) {
   return through("list_exports", [&] { return world_.store->list_exports(request); });
 }
 base::Result<std::vector<store::AttemptRow>> SimStore::attempts(TaskId id) {

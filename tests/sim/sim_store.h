@@ -31,8 +31,7 @@ class SimStore final : public store::Store {
   base::Result<store::CancelOutcome> cancel(TaskId id, const store::Scope& scope) override;
   base::Result<store::RetryDone> retry(TaskId id, const store::Scope& scope) override;
   base::Result<store::ExportRow> find_export(TaskId id, const store::Scope& scope) override;
-  base::Result<std::vector<store::ExportRow>> list_exports(
-      const store::ListExports& request) override;
+  base::Result<store::ExportPage> list_exports(const store::ListExports& request) override;
   base::Result<std::vector<store::AttemptRow>> attempts(TaskId id) override;
   base::Result<store::WaitingFacts> waiting_facts(TaskId id) override;
   base::Result<std::vector<store::ExportRow>> watch_exports(std::span<const TaskId> ids) override;

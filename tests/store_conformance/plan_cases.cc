@@ -77,7 +77,12 @@ TEST_P(StoreConformance, HotStatementsUseTheirIndex) {
       {"blocked_walk", "task_blocked_walk"},
       {"active_of_users", "task_active_user"},
       {"active_of_types", "task_active_type"},
-      {"export_list_user", "task_user (tenant_id=? AND app_code=? AND requested_by=? AND rowid<?)"},
+      {"export_list_user",
+       "task_user (tenant_id=? AND app_code=? AND requested_by=? AND rowid>? AND rowid<?)"},
+      {"export_list_all", "task_app (tenant_id=? AND app_code=? AND rowid>? AND rowid<?)"},
+      {"export_floor_user",
+       "task_user (tenant_id=? AND app_code=? AND requested_by=? AND rowid<?)"},
+      {"export_floor_all", "task_app (tenant_id=? AND app_code=? AND rowid<?)"},
       {"recorded_keys", "export_object (object_key=?)"},
       {"expired_files", "export_file (storage_id=? AND rowid>?)"},
       {"poll", "outbox_due (lane=? AND priority=? AND tenant_id>?)"},
@@ -93,7 +98,7 @@ TEST_P(StoreConformance, HotStatementsUseTheirIndex) {
   }
 }
 
-// Every process polls once a second: a backlog of a million must not cost it a walk.
+// D123: every process polls once a second: a backlog of a million must not cost it a walk.
 TEST_P(StoreConformance, APollReadsNoBacklog) {
   if (!quirks().plans) GTEST_SKIP() << "work is counted in a file";
   const auto create_some = [&](std::size_t n) {

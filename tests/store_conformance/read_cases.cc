@@ -90,16 +90,21 @@ TEST_P(StoreConformance, ListsArePagedFilteredAndTakeTextLiterally) {
   list.limit = 2;
   auto page = store().list_exports(list);
   ASSERT_STORED(page);
-  ASSERT_EQ(page->size(), 2U);
-  EXPECT_EQ((*page)[0].task.id, ids[4]);
-  list.before = (*page)[1].task.id;
+  ASSERT_EQ(page->rows.size(), 2U);
+  EXPECT_EQ(page->rows[0].task.id, ids[4]);
+  EXPECT_EQ(page->older, ids[3]);
+  list.before = page->older;
   page = store().list_exports(list);
-  EXPECT_EQ((*page)[0].task.id, ids[2]);
+  EXPECT_EQ(page->rows[0].task.id, ids[2]);
+  list.limit = 3;
+  page = store().list_exports(list);
+  EXPECT_EQ(page->rows.size(), 3U);
+  EXPECT_EQ(page->older, std::nullopt) << "a full page may be the last";
   const auto matching = [&](const std::string& text) {
     ListExports search;
     search.scope = everybody();
     search.name_contains = text;
-    return store().list_exports(search)->size();
+    return store().list_exports(search)->rows.size();
   };
   EXPECT_EQ(matching("100%"), 1U);
   EXPECT_EQ(matching("a_b"), 1U);
@@ -108,18 +113,49 @@ TEST_P(StoreConformance, ListsArePagedFilteredAndTakeTextLiterally) {
   ListExports filtered;
   filtered.scope = everybody();
   filtered.created_from = clock().wall_ms() - 2'000;
-  EXPECT_EQ(store().list_exports(filtered)->size(), 2U);
+  EXPECT_EQ(store().list_exports(filtered)->rows.size(), 2U);
   filtered.created_to = clock().wall_ms() - 2'000;
-  EXPECT_EQ(store().list_exports(filtered)->size(), 1U);
+  EXPECT_EQ(store().list_exports(filtered)->rows.size(), 1U);
   filtered = {};
   filtered.scope = everybody();
   filtered.status = TaskStatus::kSucceeded;
-  EXPECT_TRUE(store().list_exports(filtered)->empty());
+  EXPECT_TRUE(store().list_exports(filtered)->rows.empty());
   filtered.limit = 101;
   EXPECT_EQ(store().list_exports(filtered).error().field, "limit");
   const auto watched = store().watch_exports(ids);
   ASSERT_STORED(watched);
   EXPECT_EQ(watched->size(), 5U);
+}
+
+// D123: whatever a list filters by, one call looks at a bounded number of tasks; the next goes on.
+TEST_P(StoreConformance, AListLooksAtABoundedNumberOfTasks) {
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 10; ++i) {
+    CreateExport request = exporting("u1", std::to_string(i));
+    request.task_name = i == 0 ? "needle" : "hay";
+    request.limits.active_per_user = 100;
+    request.limits.active_per_type = 100;
+    ids.push_back(store().create_export(request)->id);
+  }
+  for (const bool own : {false, true}) {
+    ListExports list;
+    list.scope = everybody();
+    if (own) list.scope.requested_by = "u1";
+    list.name_contains = "needle";
+    list.look_at = 3;
+    std::vector<std::optional<TaskId>> older;
+    std::vector<TaskId> found;
+    do {
+      const auto page = store().list_exports(list);
+      ASSERT_STORED(page);
+      for (const ExportRow& row : page->rows) found.push_back(row.task.id);
+      older.push_back(list.before = page->older);
+    } while (list.before);
+    EXPECT_EQ(found, std::vector{ids[0]});
+    EXPECT_EQ(older, (std::vector<std::optional<TaskId>>{ids[7], ids[4], ids[1], std::nullopt}));
+    list.name_contains.clear();
+    EXPECT_EQ(store().list_exports(list)->rows.size(), 10U) << "a page without filters is a page";
+  }
 }
 
 // D17: however many people read, and however long, renewals, claims and ends wait for none of them.

@@ -29,30 +29,47 @@ SELECT id, kind, type, lane, priority, tenant_id, app_code, requested_by, status
   trace_id, requested_at, started_at, completed_at
 FROM task WHERE id = :id @lock;
 
--- Newest first; the index on a user ends in the id, so a page reads a page. `everybody` = all
--- users of tenant and app.
+-- Newest first; the index on a user ends in the id, so a page reads a page, and one with filters
+-- no further than `floor`. `all` = all users of tenant and app.
 -- name: export_list_user
--- in:   tenant text, app text, requester text, before int, status int, type text, pattern text
--- in:   since int, upto int, n int
+-- in:   tenant text, app text, requester text, before int, floor int, status int, type text
+-- in:   pattern text, since int, upto int, n int
 -- out:  id int
 SELECT t.id FROM task t @index(task_user) CROSS JOIN export_task e
 WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app
-  AND t.requested_by = :requester AND t.id < :before
+  AND t.requested_by = :requester AND t.id < :before AND t.id >= :floor
   AND (:status < 0 OR (t.status + 0) = :status) AND (:type = '' OR t.type = :type)
   AND t.requested_at >= :since AND t.requested_at <= :upto
   AND e.task_id = t.id AND (:pattern = '' OR e.task_name LIKE :pattern ESCAPE '!')
 ORDER BY t.id DESC LIMIT :n;
 
 -- name: export_list_all
--- in:   tenant text, app text, before int, status int, type text, pattern text, since int
--- in:   upto int, n int
+-- in:   tenant text, app text, before int, floor int, status int, type text, pattern text
+-- in:   since int, upto int, n int
 -- out:  id int
 SELECT t.id FROM task t @index(task_app) CROSS JOIN export_task e
 WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app AND t.id < :before
+  AND t.id >= :floor
   AND (:status < 0 OR (t.status + 0) = :status) AND (:type = '' OR t.type = :type)
   AND t.requested_at >= :since AND t.requested_at <= :upto
   AND e.task_id = t.id AND (:pattern = '' OR e.task_name LIKE :pattern ESCAPE '!')
 ORDER BY t.id DESC LIMIT :n;
+
+-- The oldest of the `skip` + 1 tasks below `before`; no row when there are fewer.
+-- name: export_floor_user
+-- in:   tenant text, app text, requester text, before int, skip int
+-- out:  id int
+SELECT t.id FROM task t @index(task_user)
+WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app
+  AND t.requested_by = :requester AND t.id < :before
+ORDER BY t.id DESC LIMIT 1 OFFSET :skip;
+
+-- name: export_floor_all
+-- in:   tenant text, app text, before int, skip int
+-- out:  id int
+SELECT t.id FROM task t @index(task_app)
+WHERE t.kind = 1 AND t.tenant_id = :tenant AND t.app_code = :app AND t.id < :before
+ORDER BY t.id DESC LIMIT 1 OFFSET :skip;
 
 -- name: attempts_of
 -- in:   id int
