@@ -1,4 +1,4 @@
-"""The machine's clock is set by five minutes while exports run: nothing is given up, repeated or lost."""
+"""D14: the machine's clock is set by five minutes while exports run: nothing is given up, repeated or lost."""
 
 import glob
 import time

@@ -4,11 +4,12 @@ import os
 import random
 import signal
 import sqlite3
+import threading
 import time
 
 import pytest
 
-from harness import Provider, read_rows, wait_until
+from harness import WAIT_S, Provider, read_rows, wait_until
 
 PENDING, RUNNING, SUCCEEDED = 0, 1, 2  # of column task.status
 
@@ -261,13 +262,18 @@ def test_lost_commands_come_back(site, provider):
 
 
 def test_nothing_is_left_open(site, provider):
-    """Descriptors and threads return to where they were."""
+    """D125: descriptors and threads return to where they were, also after calls that were cut or never answered,
+    cancelled exports and reloads of the registry."""
     provider.rows = 500
-    where = site().start()
+    where = site(read_timeout=0.3, page_retry=[0.01], max_attempts=1).start()
     pid = where.process.pid
 
     def figures():
         return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+
+    def expect_back(what):
+        wait_until(lambda: figures()[0] <= before[0] + 15 and figures()[1] <= before[1] + 4,
+                   f"descriptors and threads to return to {before} after {what}", 30)
 
     # Readers of the database and kept connections are made when they are first needed: a bounded
     # number. A leak grows with every export.
@@ -276,5 +282,31 @@ def test_nothing_is_left_open(site, provider):
     before = figures()
     for n in range(100, 140):
         where.wait_for(where.create(parameters={"n": n}), "SUCCEEDED")
-    wait_until(lambda: figures()[0] <= before[0] + 15 and figures()[1] <= before[1] + 4,
-               f"descriptors and threads to return to {before}", 30)
+    expect_back("exports")
+
+    def cut(handler, page, body):
+        handler.close_connection = True
+
+    answered = threading.Event()
+    for what, script, count in (("calls that were cut", cut, 30),
+                                ("calls without an answer", lambda *_: answered.wait(WAIT_S), 12)):
+        provider.script["*"] = script
+        for task in [where.create(parameters={what: n}) for n in range(count)]:
+            where.wait_for(task, "FAILED")
+        expect_back(what)
+    answered.set()
+    del provider.script["*"]
+    provider.hold(0)
+    tasks = [where.create(parameters={"held": n}) for n in range(20)]
+    for task in tasks:
+        where.call("POST", f"/files/export-tasks/{task}/cancel")
+    for task in tasks:
+        where.wait_for(task, "CANCELLED")
+    provider.release(0)
+    text = where.registry.read_text()
+    for n in range(20):
+        where.registry.write_text(text.replace("batch_size: 100", f"batch_size: {101 + n}"))
+        where.kill(signal.SIGHUP)
+        wait_until(lambda: where.log_text().count("registry_reloaded") > n, "a reload")
+    expect_back("cancelled exports and reloads")
+    where.wait_for(where.create(parameters={"last": 1}), "SUCCEEDED")

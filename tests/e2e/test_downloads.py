@@ -61,7 +61,7 @@ def test_a_client_resumes_after_the_server_died(site, provider, tmp_path, end):
 
 
 def test_parts_fetched_across_restarts_are_the_file(site, provider):
-    """Every part from another process: the ETag stays, so the parts belong together."""
+    """D95: every part from another process: the ETag stays, so the parts belong together."""
     provider.rows = 20000
     where = site(batch_size=1000).start()
     task = where.create()
