@@ -111,11 +111,16 @@ base::Status Writer::run_alone(Job& job) {
 
 base::Status Writer::try_once(std::span<Job* const> jobs, bool& again) {
   std::string_view operation = jobs.front()->operation;
+  const bool one_session = context_.driver.capabilities().one_session;
+  // A session may have died while nobody used it. That shows when its next transaction begins, and
+  // nothing has happened by then: a new session tries again.
+  bool may_be_stale = session_ != nullptr && !one_session;
   try {
     if (session_ == nullptr) session_ = std::make_unique<Session>(context_, SessionRole::kWriter);
     session_->set_operation(operation);
     const bool in_transaction = jobs.front()->in_transaction;
     if (in_transaction) session_->begin();
+    may_be_stale = false;
     for (Job* job : jobs) {
       operation = job->operation;
       session_->set_operation(operation);
@@ -125,10 +130,10 @@ base::Status Writer::try_once(std::span<Job* const> jobs, bool& again) {
     return {};
   } catch (const SqlFault& fault) {
     if (session_ != nullptr) session_->rollback();
-    again = fault.kind() == FaultKind::kRetry;
+    again = fault.kind() == FaultKind::kRetry || (fault.kind() == FaultKind::kAway && may_be_stale);
     const bool broken = fault.kind() == FaultKind::kAway || fault.kind() == FaultKind::kUnknown;
     // A database in memory ends with its connection.
-    if (broken && !context_.driver.capabilities().one_session) session_.reset();
+    if (broken && !one_session) session_.reset();
     return to_error(fault, operation);
   } catch (Abort& abort) {
     session_->rollback();

@@ -277,6 +277,44 @@ TEST_P(StoreConformance, BusyIsRetriedAndAwayIsSaid) {
   EXPECT_EQ(finish({id, 1}), FinishOutcome::kCommitted);
 }
 
+// D66: a session that died while nobody used it costs nobody a failure, and the one in its place
+// knows what every session must know. A database that is really away is said after one more try.
+TEST_P(StoreConformance, ADeadSessionIsReplacedUnseen) {
+  if (!quirks().second_session) GTEST_SKIP() << "a database in memory ends with its session";
+  std::atomic<int> dead{0};
+  database().hook.set([&](const StatementPoint& point) {
+    const bool first = point.statement == "begin" || point.operation == "poll" ||
+                       point.operation == "waiting_facts";
+    return first && dead > 0 && dead.fetch_sub(1) > 0 ? Injected::kAway : Injected::kNone;
+  });
+  const auto die = [&] { dead = 1; };
+  const TaskId id = create(action());
+  die();
+  const TaskId second = create(action());
+  die();
+  EXPECT_EQ(store().poll({.owner = std::string(kOwner), .known_types = {}})->heads.size(), 1U);
+  die();
+  EXPECT_STORED(store().waiting_facts(second));
+  die();
+  ASSERT_EQ(claim(10).size(), 2U);
+  die();
+  EXPECT_EQ(store()
+                .renew({.owner = std::string(kOwner), .lease_ms = kLease, .executions = {{id, 1}}})
+                ->outcomes.front(),
+            RenewOutcome::kOk);
+  die();
+  EXPECT_EQ(finish({id, 1}), FinishOutcome::kCommitted);
+  EXPECT_EQ(dead, 0) << "every session died once";
+  dead = 2;
+  const Finish item = ending({second, 1});
+  const auto away = store().finish(kOwner, std::span(&item, 1));
+  ASSERT_FALSE(away.ok());
+  EXPECT_EQ(away.error().category, ErrorCategory::kUnavailable);
+  EXPECT_EQ(finish({second, 1}), FinishOutcome::kCommitted);
+  database().hook.clear();
+  expect_invariants();
+}
+
 // One element that the database refuses fails alone.
 TEST_P(StoreConformance, ABadElementFailsAlone) {
   if (!quirks().raw) GTEST_SKIP() << "needs a trap in the database";
