@@ -11,6 +11,7 @@ using xlsx::ColumnType;
 
 constexpr std::int64_t kOrderColumns = 20;
 constexpr std::int64_t kOrdersPerWideRow = 5;
+constexpr std::int64_t kPoolRows = 8;  // often enough for a column to keep asking the table
 constexpr std::int64_t kStart = 1'704'067'200;  // 2024-01-01T00:00:00
 
 constexpr std::array<std::string_view, 8> kAddresses = {
@@ -155,8 +156,8 @@ void append_cell(std::string& out, const xlsx::CellValue& cell) {
 }  // namespace
 
 std::optional<Shape> shape_of(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {"orders", "wide", "narrow", "repeated",
-                                                      "unique"};
+  constexpr std::array<std::string_view, 6> kNames = {"orders",   "wide",   "narrow",
+                                                      "repeated", "unique", "pool"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == name) return static_cast<Shape>(i);
   }
@@ -216,6 +217,14 @@ std::span<const xlsx::CellValue> Rows::cells(std::int64_t i) {
     case Shape::kRepeated:
       for (std::size_t c = 0; c < cells_.size(); ++c) {
         cells_[c] = pick(kCities, i * 11 + static_cast<std::int64_t>(c));
+      }
+      break;
+    case Shape::kPool:
+      for (std::size_t c = 0; c < cells_.size(); ++c) {
+        const std::int64_t number = i / kPoolRows * kOrderColumns + static_cast<std::int64_t>(c);
+        // 32 bytes: what the table expects, so that its texts and its entries run out together.
+        set(texts_[c], std::string_view("text of the pool "), padded(number, 15, 16, digits));
+        cells_[c] = std::string_view(texts_[c]);
       }
       break;
   }

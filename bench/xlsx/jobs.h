@@ -20,6 +20,7 @@ enum class Shape : std::uint8_t {
   kNarrow,    // one column of different texts
   kRepeated,  // 20 columns of texts that all repeat
   kUnique,    // 20 columns of texts that never repeat
+  kPool,      // 20 columns of texts that come eight times each: they fill every budget
 };
 
 std::optional<Shape> shape_of(std::string_view name);
