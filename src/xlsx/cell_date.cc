@@ -143,7 +143,9 @@ std::optional<Serial> serial_of(std::int64_t local_unix_seconds) {
 char* put_serial(char* p, Serial serial, bool with_time) {
   p = std::to_chars(p, p + kMaxSerialBytes, serial.day).ptr;
   if (!with_time || serial.second == 0) return p;
-  auto fraction = static_cast<std::uint64_t>((serial.second * kFractionUnits + kSecondsPerDay / 2) /
+  // Rounded up: a program that cuts what its format does not show (LibreOffice) would show the
+  // second before for anything below the whole second.
+  auto fraction = static_cast<std::uint64_t>((serial.second * kFractionUnits + kSecondsPerDay - 1) /
                                              kSecondsPerDay);
   *p = '.';
   for (int i = kFractionDigits; i > 0; --i) {

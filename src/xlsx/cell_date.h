@@ -36,7 +36,7 @@ std::optional<Serial> parse_serial(
 std::optional<Serial> serial_of(std::int64_t local_unix_seconds);
 
 // Writes the serial to `p` (at most kMaxSerialBytes) and returns the end. Nine decimals: steps of
-// 86 microseconds, and no more than the 15 digits that Excel keeps.
+// 86 microseconds, and no more than the 15 digits that Excel keeps; never below the exact value.
 inline constexpr std::size_t kMaxSerialBytes = 24;
 char* put_serial(char* p, Serial serial, bool with_time);
 

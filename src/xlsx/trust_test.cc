@@ -114,8 +114,8 @@ TEST(Trust, BytesArePinned) {
                       options)
                .package);
   };
-  EXPECT_EQ(checksum(page_of_rows(0, 2'000), 3, Compression::kFast), 2'929'778'108u);
-  EXPECT_EQ(checksum(page_of_rows(0, 2'000), 3, Compression::kSmall), 2'986'527'963u);
+  EXPECT_EQ(checksum(page_of_rows(0, 2'000), 3, Compression::kFast), 3'532'760'652u);
+  EXPECT_EQ(checksum(page_of_rows(0, 2'000), 3, Compression::kSmall), 4'236'819'341u);
   EXPECT_EQ(checksum(page_of_noise(1'500), 1, Compression::kFast), 1'631'074'556u);
 }
 

@@ -87,6 +87,16 @@ def test_cells_as_libreoffice_shows_them(tmp_path):
 
 
 @needs_libreoffice
+def test_every_second_of_a_day(tmp_path):  # X54
+    """LibreOffice cuts what the format does not show: a serial a hair too small shows the second before."""
+    moments = [f"2020-07-04 {s // 3600:02}:{s // 60 % 60:02}:{s % 60:02}" for s in range(86400)]
+    path = tmp_path / "seconds.xlsx"
+    write(path, [("v", "V", "DATETIME", 0)], [page([{"v": moment} for moment in moments])])
+    [table] = shown(tmp_path, path)
+    assert [row[0] for row in table[1:]] == moments
+
+
+@needs_libreoffice
 def test_a_real_export_as_libreoffice_shows_it(tmp_path):
     """Ten thousand rows of four columns and a formula-like name in each: no value lost, none evaluated."""
     columns = [("id", "Id", "INTEGER", 12), ("name", "姓名", "STRING", 30), ("day", "Day", "DATE", 12), ("paid", "Paid", "BOOLEAN", 8)]
