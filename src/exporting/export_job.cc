@@ -152,7 +152,7 @@ ExportJob::Problem ExportJob::append(const ProviderPage& page) {
   receipt_.pages_repaired += page.repaired ? 1 : 0;
   if (page.total_rows) receipt_.estimated_rows = page.total_rows;
   if (page.rows > 0) {
-    const auto appended = output_->append(page.rows_json());
+    const auto appended = output_->append(page);
     if (!appended.ok()) return writer_failure(appended.error());
     if (appended.value() != page.rows) {
       return transient(FailureClass::kSystem, "The rows of a page could not be read completely.");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "exporting/provider_page.h"
 #include "files/files.h"
 #include "xlsx/writer.h"
 
@@ -28,8 +29,8 @@ class ExportOutput {
 
   base::Status open(std::vector<xlsx::Column> columns, xlsx::WriterOptions options);
   // REQUIRES: open() succeeded.
-  base::Result<std::int64_t> append(std::string_view rows_json) {
-    return writer_->append_json_rows(rows_json, stop_);
+  base::Result<std::int64_t> append(const ProviderPage& page) {
+    return writer_->append_json_rows(page.rows_json(), stop_, page.readable_behind());
   }
   [[nodiscard]] std::int64_t rows() const { return writer_->rows(); }
   // Ends the package and fixes the checksum.

@@ -40,6 +40,10 @@ class ProviderPage {
   [[nodiscard]] std::string_view rows_json() const {
     return std::string_view(body_).substr(rows_begin_, rows_size_);
   }
+  // Bytes behind rows_json() that may be read.
+  [[nodiscard]] std::size_t readable_behind() const {
+    return body_.size() - rows_begin_ - rows_size_;
+  }
 
  private:
   friend class PageParser;

@@ -202,6 +202,29 @@ TEST(Zip64, LargePartsSayVersion45Everywhere) {  // X90
   EXPECT_EQ(parts.back().content, "<row/></worksheet>");
 }
 
+// Rows of 16 bytes, all at the same place of what is looked at in one go, however they lie.
+TEST(Verify, RowsAreCountedWhereverTheyBegin) {
+  constexpr std::int64_t kRows = 20'000;
+  for (std::size_t shift = 0; shift < 17; ++shift) {
+    std::string package;
+    ZipWriter zip(testing::into(package), Compression::kFast, 1ull << 40);
+    for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml",
+                             "xl/_rels/workbook.xml.rels", "xl/styles.xml"}) {
+      ASSERT_TRUE(zip.add(name, "<x/>").ok());
+    }
+    ASSERT_TRUE(zip.begin("xl/worksheets/sheet1.xml", true).ok());
+    std::string sheet(shift, ' ');
+    for (std::int64_t row = 0; row < kRows; ++row) sheet += "<row r=\"10000\"/>";
+    sheet += "<rows/><ro w=\"\"/><row><row r=\"1\"></row></row>";  // two rows
+    ASSERT_TRUE(zip.write(sheet + "</worksheet>").ok());
+    ASSERT_TRUE(zip.end().ok());
+    ASSERT_TRUE(zip.finish().ok());
+    const auto verified = verify(package);
+    ASSERT_TRUE(verified.ok()) << verified.error().message;
+    EXPECT_EQ(verified->rows_per_sheet, std::vector<std::int64_t>{kRows + 2}) << shift;
+  }
+}
+
 // Keeps only the shape of what a sink receives: enough to verify 4 GiB without storing them.
 TEST(Zip64, SheetsOver4GiBAreWholeAndVerified) {  // X90
   std::string package;

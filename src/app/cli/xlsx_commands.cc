@@ -142,7 +142,7 @@ class FromJson {
       return Failure{kInvalidInput, name + ": its schemaHash differs from that of the first page",
                      false};
     }
-    const auto rows = writer_->append_json_rows(page.rows_json());
+    const auto rows = writer_->append_json_rows(page.rows_json(), {}, page.readable_behind());
     if (!rows.ok()) return refused(name, rows.error());
     return std::nullopt;
   }
