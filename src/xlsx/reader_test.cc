@@ -201,7 +201,7 @@ TEST(ReaderCells, TheFilesOwnFormatWins) {  // X171
   EXPECT_EQ(outcome(parts), "A1=\"2017-06-23\" B1=81227827687");
 }
 
-TEST(ReaderRows, CellsWithoutReference) {  // X158
+TEST(ReaderRows, CellsWithoutReference) {  // X158, X208
   EXPECT_EQ(rows("<row><c><v>1</v></c><c r=\"C1\"><v>3</v></c><c><v>4</v></c></row>"
                  "<row><c/><c><v>5</v></c></row><row r=\"9\"><c><v>6</v></c></row>"
                  "<row><c><v>7</v></c></row>"),
@@ -319,6 +319,16 @@ TEST(ReaderSheets, ChoosesTheFirstVisibleOne) {  // X202, X204
   EXPECT_EQ(outcome(package), "A1=1");
   EXPECT_EQ(outcome(package, 0), "error: the sheet Meta is missing from the workbook");
   EXPECT_EQ(outcome(package, 2), "error: the sheet Gone is missing from the workbook");
+}
+
+// No styles, no shared strings, no dimension, and the target counted from the package's root.
+TEST(ReaderSheets, TheLeastThatAWorkbookNeeds) {  // X142, X146, X195
+  BookParts parts;
+  parts.workbook_rels =
+      "<Relationships><Relationship Id=\"s1\" Type=\"http://x/worksheet\" "
+      "Target=\"/xl/worksheets/sheet1.xml\"/></Relationships>";
+  parts.sheet = sheet_of("<row><c><v>1</v></c></row>");
+  EXPECT_EQ(outcome(parts), "A1=1");
 }
 
 TEST(ReaderSheets, EmptyOnes) {  // X207

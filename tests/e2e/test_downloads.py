@@ -57,7 +57,7 @@ def test_a_client_resumes_after_the_server_died(site, provider, tmp_path, end):
     client = fetch(where, task, to, "--continue-at", "-")
     _, said = client.communicate(timeout=60)
     assert client.returncode == 0, said
-    assert hashlib.sha256(to.read_bytes()).hexdigest() == sha256
+    assert hashlib.sha256(to.read_bytes()).hexdigest() == sha256  # X106: the package and nothing else
 
 
 def test_parts_fetched_across_restarts_are_the_file(site, provider):

@@ -407,6 +407,33 @@ def test_every_part_is_sound(tmp_path, options):
     assert openpyxl_sheet(path).max_row == 3001
 
 
+@pytest.mark.parametrize("options", [{}, {"budget": 0}], ids=["shared", "inline"])
+def test_every_code_point_of_the_bmp(tmp_path, options):
+    """Each as a JSON escape and, where UTF-8 has it, as itself; sixteen in a cell."""
+    path = tmp_path / "bmp.xlsx"
+    points = [range(first, first + 16) for first in range(0, 0x10000, 16)]
+    plain = [cell for cell in points if not 0xD800 <= cell[0] <= 0xDFFF]
+    escaped = b"[" + b",".join(b'{"v":"' + b"".join(b"a\\u%04x" % c for c in cell) + b'b"}' for cell in points) + b"]"
+    itself = page([{"v": "".join(f"a{chr(c)}" for c in cell) + "b"} for cell in plain])
+    write(path, [("v", "V", "STRING", 0)], [escaped, itself], **options)
+
+    def stored(c):
+        return "a\ufffd" if 0xD800 <= c <= 0xDFFF else "a\n" if c == 0x0D else f"a{chr(c)}"
+
+    expected = ["".join(map(stored, cell)) + "b" for cell in points + plain]
+    cells = Raw(path).cells()
+    assert [cells[f"A{i + 2}"] for i in range(len(expected))] == expected
+    for read in ([row[0].value for row in openpyxl_sheet(path).iter_rows(min_row=2)],
+                 [row[0] for row in calamine_rows(path)[1:]]):
+        wrong = [(value, text) for value, text in zip(read, expected) if not same_text(value, text)]
+        assert len(read) == len(expected) and wrong == []
+    for name in ("xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"):
+        if name in zipfile.ZipFile(path).namelist():
+            data = zipfile.ZipFile(path).read(name)
+            checked = subprocess.run(["xmllint", "--noout", "--huge", "-"], input=data, capture_output=True)
+            assert checked.returncode == 0 and checked.stderr == b"", (name, checked.stderr)
+
+
 @pytest.mark.parametrize("compression", ["fast", "small"])
 @pytest.mark.parametrize("refs", [1, 0])
 def test_values_stay_in_their_columns(tmp_path, refs, compression):
