@@ -238,12 +238,12 @@ STAGES = [
     Stage("release", "", "g++", run_release),
     Stage("mutations", "all", "g++", tool("tests/sim/mutations.py --pick 5 --seeds 300")),
     Stage("model", "all", "spin", tool("model/run")),
-    Stage("lint", "all", "clang-tidy-19", tool("tools/clang_tidy_all")),
     Stage("asan", "all", "clang++-19", lambda name, totals: run_sanitizer("asan", name, totals)),
     Stage("tsan", "all", "clang++-19", lambda name, totals: run_sanitizer("tsan", name, totals)),
     Stage("fuzz", "all", "clang++-19", tool("tools/fuzz_all 30")),
     Stage("clang", "deep", "clang++-19", lambda name, totals: run_whole_preset("clang", name, totals)),
     Stage("asan-e2e", "deep", "clang++-19", run_faults_under_asan),
+    Stage("lint", "deep", "clang-tidy-19", tool("tools/clang_tidy_all")),
     Stage("analyzer", "deep", "clang-tidy-19", tool("tools/clang_tidy_all --analyzer")),
     Stage("long-fuzz", "deep", "clang++-19", tool("tools/fuzz_all 600")),
     Stage("simulation", "deep", "g++", run_long_simulation),
@@ -266,9 +266,9 @@ def chosen_stages(options):
 def main():
     parser = argparse.ArgumentParser(prog="./test", description="Runs the tests.")
     parser.add_argument("name", nargs="?", default="", help="only tests whose program or file name contains this")
-    parser.add_argument("--all", action="store_true", help="also clang-tidy, the sanitizers, short fuzzing, the judges of our files, the model")
+    parser.add_argument("--all", action="store_true", help="also the sanitizers, short fuzzing, the judges of our files, the model")
     parser.add_argument("--deep", action="store_true",
-                        help="also optimised clang, faults under sanitizers, the static analyzer, long fuzzing, a larger model")
+                        help="also clang-tidy, optimised clang, faults under sanitizers, long fuzzing, a larger model")
     parser.add_argument("--stage", action="append", choices=[stage.name for stage in STAGES],
                         help="only this part; may be given again")
     options = parser.parse_args()

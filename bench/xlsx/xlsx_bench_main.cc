@@ -3,7 +3,8 @@
 // waybill_xlsx_bench cells OUT [OPTION...]                 the same rows made in the program
 //
 // Options: --shape orders|wide|narrow|repeated|unique|pool, --rows N, --level fast|small,
-// --refs 0|1, --shared BYTES (the budget of shared strings), --sink-rate BYTES (a second; 0 = no limit).
+// --refs 0|1, --shared BYTES (the budget of shared strings), --sink-rate BYTES (a second; 0 = no
+// limit).
 // Prints one JSON line; the time is measured from outside (see run).
 
 #include <fcntl.h>
