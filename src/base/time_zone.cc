@@ -7,12 +7,31 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <fstream>
+#include <iterator>
 
 namespace waybill::base {
 namespace {
 date::sys_time<std::chrono::milliseconds> as_time(Millis ms) {
   return date::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(ms));
 }
+
+constexpr const char* kZoneFolder = "/usr/share/zoneinfo/";
+constexpr std::size_t kMaxRuleBytes = 200;
+// From here on a zone's table has no entries; its last line says what holds for ever.
+constexpr Millis kTableEndMs = 2'114'380'800'000;  // 2037-01-01T00:00:00Z
+
+// The last line of a zone's file, a rule in the form of POSIX TZ (RFC 8536 3.3); empty when there
+// is none.
+std::string footer_of(const std::string& zone) {
+  std::ifstream file(kZoneFolder + zone, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (!bytes.starts_with("TZif") || !bytes.ends_with('\n')) return {};
+  const std::size_t begin = bytes.rfind('\n', bytes.size() - 2);
+  if (begin == std::string::npos || bytes.size() - begin > kMaxRuleBytes) return {};
+  return bytes.substr(begin + 1, bytes.size() - begin - 2);
+}
+
 }  // namespace
 
 TimeZone::TimeZone() = default;
@@ -25,6 +44,8 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
         name.empty() ? date::current_zone() : date::locate_zone(std::string(name));
     zone.zone_ = found;
     zone.name_ = found->name();
+    if (const std::string rule = footer_of(zone.name_); !rule.empty())
+      zone.last_rule_ = ZoneRule::parse(rule);
     return zone;
   } catch (const std::exception&) {
     if (name.empty()) return TimeZone();  // a machine without a zone setting runs in UTC
@@ -36,8 +57,12 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
 
 std::int64_t TimeZone::offset_seconds(Millis utc_ms) const {
   if (zone_ == nullptr) return 0;
+  const auto seconds = date::floor<std::chrono::seconds>(as_time(utc_ms));
+  if (utc_ms >= kTableEndMs && last_rule_ != nullptr) {
+    return last_rule_->offset_seconds(seconds.time_since_epoch().count());
+  }
   const auto* zone = static_cast<const date::time_zone*>(zone_);
-  return zone->get_info(date::floor<std::chrono::seconds>(as_time(utc_ms))).offset.count();
+  return zone->get_info(seconds).offset.count();
 }
 
 std::string TimeZone::iso(Millis utc_ms) const {

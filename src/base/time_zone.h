@@ -5,11 +5,13 @@
 #define WAYBILL_BASE_TIME_ZONE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/zone_rule.h"
 
 namespace waybill::base {
 
@@ -31,6 +33,8 @@ class TimeZone {
  private:
   std::string name_ = "UTC";
   const void* zone_ = nullptr;  // date::time_zone, owned by the zone database; null = UTC
+  std::shared_ptr<const ZoneRule>
+      last_rule_;  // behind the end of the zone's table, if there is one
 };
 
 // Parses "2026-11-30T14:23:59.123+08:00" or "...Z" (seconds and fraction optional). kInvalid

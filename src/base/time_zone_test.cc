@@ -21,6 +21,29 @@ TEST(TimeZoneTest, KnowsDaylightSavingAndOddOffsets) {
 
 // D85: what is stored is an instant, so nothing happens twice or never when the clocks change:
 // every quarter of an hour of a year has a text of its own, which says the same instant.
+// The tables of the zone database end in 2037; a rule says what holds afterwards.
+TEST(TimeZoneTest, DaylightSavingGoesOnBehindTheEndOfTheTable) {
+  const auto offset = [](const char* zone, const char* utc) {
+    return TimeZone::find(zone).value().offset_seconds(parse_iso(utc).value());
+  };
+  for (const char* year : {"2036", "2037", "2038", "2050", "2400", "9998"}) {
+    const std::string summer = std::string(year) + "-07-15T12:00:00Z";
+    const std::string winter = std::string(year) + "-01-15T12:00:00Z";
+    EXPECT_EQ(offset("Europe/Berlin", summer.c_str()), 7'200) << year;
+    EXPECT_EQ(offset("Europe/Berlin", winter.c_str()), 3'600) << year;
+    EXPECT_EQ(offset("America/New_York", summer.c_str()), -14'400) << year;
+    EXPECT_EQ(offset("America/New_York", winter.c_str()), -18'000) << year;
+    EXPECT_EQ(offset("Australia/Lord_Howe", summer.c_str()), 37'800) << year;
+    EXPECT_EQ(offset("Australia/Lord_Howe", winter.c_str()), 39'600) << year;
+    EXPECT_EQ(offset("Europe/Dublin", summer.c_str()), 3'600) << year;
+    EXPECT_EQ(offset("Europe/Dublin", winter.c_str()), 0) << year;
+    EXPECT_EQ(offset("Asia/Shanghai", summer.c_str()), 28'800) << year;
+  }
+  // 28 March 2038, 01:00 UTC.
+  EXPECT_EQ(offset("Europe/Berlin", "2038-03-28T00:59:59Z"), 3'600);
+  EXPECT_EQ(offset("Europe/Berlin", "2038-03-28T01:00:00Z"), 7'200);
+}
+
 TEST(TimeZoneTest, EveryInstantSurvivesBothChangesOfTheClock) {
   constexpr Millis kQuarter = 900'000;
   const Millis first = parse_iso("2026-01-01T00:00:00Z").value();
