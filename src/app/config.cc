@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/time_zone.h"
+#include "client/url.h"
 
 namespace waybill::app {
 namespace {
@@ -97,6 +98,9 @@ std::string check_text(const KeySpec& spec, const std::string& item) {
         return "must be a URL such as http://host:8080 without user, query or fragment, not \"" +
                mask_url(shown) + "\"";
       }
+      // What the client would refuse at the first request is told now.
+      if (const auto url = client::parse_url(item, {}); !item.empty() && !url.ok())
+        return "must be a URL such as http://host:8080: " + url.error().message;
       break;
     case KeyFormat::kDatabaseUrl:
       if (!item.starts_with("sqlite:") || item.size() == 7) {

@@ -1,5 +1,7 @@
 // Rules between keys: each value may be right by itself and the combination still impossible.
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -125,12 +127,14 @@ std::optional<ListenAddress> parse_listen(std::string_view text) {
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
   const std::string_view port = text.substr(colon + 1);
+  int family = AF_INET;
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
-    if (host.find_first_not_of("0123456789abcdefABCDEF:.") != host.npos) return std::nullopt;
-  } else if (host.find_first_not_of("0123456789.") != host.npos && host != "localhost") {
-    return std::nullopt;
+    family = AF_INET6;
   }
+  in6_addr address{};  // large enough for either
+  if (host != "localhost" && ::inet_pton(family, std::string(host).c_str(), &address) != 1)
+    return std::nullopt;
   unsigned number = 0;
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (host.empty() || port.empty() || error != std::errc() || end != port.data() + port.size() ||

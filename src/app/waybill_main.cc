@@ -1,5 +1,8 @@
 // The program. Reads the command line, runs one command, ends with its exit code.
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -55,10 +58,20 @@ int run(const std::vector<std::string>& words) {
   return console.ended(parsed.exit_code);
 }
 
+// A closed standard stream would be given to the first file or connection that is opened, and what
+// is printed would end up in it. Opened the wrong way round, so that using it stays an error.
+void occupy_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    if (::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
 }  // namespace
 }  // namespace waybill::app
 
 int main(int argc, char** argv) {
+  waybill::app::occupy_standard_streams();
   try {
     return waybill::app::run({argv + 1, argv + argc});
   } catch (const std::exception& e) {

@@ -44,8 +44,7 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
         name.empty() ? date::current_zone() : date::locate_zone(std::string(name));
     zone.zone_ = found;
     zone.name_ = found->name();
-    if (const std::string rule = footer_of(zone.name_); !rule.empty())
-      zone.last_rule_ = ZoneRule::parse(rule);
+    zone.last_rule_ = ZoneRule::parse(footer_of(zone.name_));
     return zone;
   } catch (const std::exception&) {
     if (name.empty()) return TimeZone();  // a machine without a zone setting runs in UTC
@@ -58,7 +57,7 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
 std::int64_t TimeZone::offset_seconds(Millis utc_ms) const {
   if (zone_ == nullptr) return 0;
   const auto seconds = date::floor<std::chrono::seconds>(as_time(utc_ms));
-  if (utc_ms >= kTableEndMs && last_rule_ != nullptr) {
+  if (utc_ms >= kTableEndMs && last_rule_) {
     return last_rule_->offset_seconds(seconds.time_since_epoch().count());
   }
   const auto* zone = static_cast<const date::time_zone*>(zone_);

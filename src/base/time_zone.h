@@ -5,7 +5,7 @@
 #define WAYBILL_BASE_TIME_ZONE_H_
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,9 +32,8 @@ class TimeZone {
 
  private:
   std::string name_ = "UTC";
-  const void* zone_ = nullptr;  // date::time_zone, owned by the zone database; null = UTC
-  std::shared_ptr<const ZoneRule>
-      last_rule_;  // behind the end of the zone's table, if there is one
+  const void* zone_ = nullptr;         // date::time_zone, owned by the zone database; null = UTC
+  std::optional<ZoneRule> last_rule_;  // behind the end of the zone's table
 };
 
 // Parses "2026-11-30T14:23:59.123+08:00" or "...Z" (seconds and fraction optional). kInvalid

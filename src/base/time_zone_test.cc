@@ -19,6 +19,31 @@ TEST(TimeZoneTest, KnowsDaylightSavingAndOddOffsets) {
   EXPECT_EQ(TimeZone::find("Pacific/Chatham").value().iso(1'796'019'839'000).substr(23), "+13:45");
 }
 
+TEST(ZoneRule, Texts) {
+  const auto at = [](const char* rule, const char* utc) {
+    return ZoneRule::parse(rule).value().offset_seconds(parse_iso(utc).value() / 1'000);
+  };
+  // An hour before the last Sunday of March; two days and two hours after the fourth Thursday.
+  EXPECT_EQ(at("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2040-03-25T00:59:59Z"), -7'200);
+  EXPECT_EQ(at("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2040-03-25T01:00:00Z"), -3'600);
+  EXPECT_EQ(at("EET-2EEST,M3.4.4/50,M10.4.4/50", "2040-03-23T23:59:59Z"), 7'200);
+  EXPECT_EQ(at("EET-2EEST,M3.4.4/50,M10.4.4/50", "2040-03-24T00:00:00Z"), 10'800);
+  // Days by number, with and without 29 February; the summer that never ends.
+  EXPECT_EQ(at("AAA-1BBB,J60/0,J300/0", "2040-02-29T22:59:59Z"), 3'600);
+  EXPECT_EQ(at("AAA-1BBB,J60/0,J300/0", "2040-02-29T23:00:00Z"), 7'200);
+  EXPECT_EQ(at("AAA-1BBB,59/0,300/0", "2040-02-28T23:00:00Z"), 7'200);
+  EXPECT_EQ(at("XXX3EDT4,0/0,J365/23", "2040-12-31T23:59:59Z"), -14'400);
+  EXPECT_EQ(at("XXX3EDT4,0/0,J365/23", "2041-01-01T03:00:00Z"), -14'400);
+  EXPECT_EQ(at("<+0545>-5:45", "2040-07-01T00:00:00Z"), 20'700);
+  for (const char* wrong :
+       {"", "CET", "CE-1", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M10.5.0",
+        "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J5",
+        "CET-1CEST,366,5", "CET-1CEST,M3.5.0/168,M10.5.0", "CET-1CEST,M3.5.0,M10.5.0x", "<+1-1",
+        "CET-1:60"}) {
+    EXPECT_FALSE(ZoneRule::parse(wrong)) << wrong;
+  }
+}
+
 // D85: what is stored is an instant, so nothing happens twice or never when the clocks change:
 // every quarter of an hour of a year has a text of its own, which says the same instant.
 // The tables of the zone database end in 2037; a rule says what holds afterwards.

@@ -139,7 +139,8 @@ Problem read_column(od::object object, const std::string& where, xlsx::Column& c
     Scalar kind{};
     if (auto broken = read_scalar(value, kind, out)) return broken;
     if (kind != Scalar::kOther) return {};
-    return breaks_contract(where + "." + std::string(kFields[field]) + " is not a string");
+    return breaks_contract(where + "." + std::string(kFields[field]) +
+                           " is not a string of whole characters");
   });
   if (problem) return problem;
   if (column.key.empty()) return breaks_contract(where + " has no key");

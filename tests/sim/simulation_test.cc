@@ -37,7 +37,7 @@ TEST(Simulation, EveryInvariantHoldsForFixedSeeds) {
 
 // A failing seed is worth something only if everybody can see it again.
 TEST(Simulation, OneSeedIsOneStory) {
-  for (const std::uint64_t seed : {3, 11, 12}) {
+  for (const std::uint64_t seed : {3u, 11u, 12u}) {
     const RunReport first = run(seed, kDefaultSteps, false);
     const RunReport second = run(seed, kDefaultSteps, false);
     EXPECT_EQ(first.fingerprint, second.fingerprint) << seed;

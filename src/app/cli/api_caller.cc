@@ -72,7 +72,8 @@ client::Request ApiCaller::request(std::string_view method, const std::string& p
 
 Failure ApiCaller::failure_of(const base::Error& error) const {
   Failure failure{exit_code_of(error), base::printable(error.message, kShownMessage),
-                  base::is_transient(error.category)};
+                  base::is_transient(error.category),
+                  error.category == base::ErrorCategory::kTimeout};
   if (failure.exit_code == kUnreachable) {
     failure.message = "cannot reach " + without_password(endpoint_.url) + ": " + failure.message;
   } else if (failure.exit_code == kInvalidInput && error.field == "headers") {

@@ -22,6 +22,7 @@ struct Failure {
   ExitCode exit_code = kInternal;
   std::string message;  // one line
   bool transient = false;
+  bool unanswered = false;  // the server may have done it all the same
 };
 
 // The data of an answer as JSON text, or a Failure.

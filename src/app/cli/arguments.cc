@@ -271,8 +271,8 @@ class Parser {
     CLI::App* list =
         command(group, "list", "Exports that you may see, newest first", Command::kExportList);
     list->add_option("--status", arguments_.status, "Only of this status")
-        ->check(
-            CLI::IsMember({"PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"}));
+        ->check(CLI::IsMember(
+            {"PENDING", "BLOCKED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"}));
     list->add_option("--type", arguments_.type, "Only of this type")->check(utf8_text());
     list->add_option("--text", arguments_.text, "Only with this text in the name")
         ->check(utf8_text());

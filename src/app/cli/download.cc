@@ -132,7 +132,11 @@ std::optional<Failure> fill(ApiCaller& api, const TaskView& task, Part& part, Co
 
 }  // namespace
 
-std::optional<Failure> check_output(const std::string& path) {
+std::optional<Failure> check_output(const std::string& wanted) {
+  if (wanted.empty()) return local("the name of the file to write is empty", 0);
+  if (wanted == "-")
+    return local("cannot write to the standard output: --output needs the name of a file", 0);
+  const std::string path = behind_links(wanted);
   const std::string folder = folder_of(path);
   struct stat info{};
   if (::stat(folder.c_str(), &info) != 0)
@@ -141,16 +145,16 @@ std::optional<Failure> check_output(const std::string& path) {
     return local("cannot write " + path + ": " + folder + " is not a folder", 0);
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return local("cannot write into the folder " + folder, errno);
-  if (path.empty() || path.ends_with('/') ||
-      (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))) {
+  if (path.ends_with('/') || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))) {
     return local("cannot write " + path + ": it is not a file", 0);
   }
   return std::nullopt;
 }
 
-std::optional<Failure> download_file(ApiCaller& api, const TaskView& task, const std::string& path,
-                                     Console& console) {
-  if (const auto failure = check_output(path)) return failure;
+std::optional<Failure> download_file(ApiCaller& api, const TaskView& task,
+                                     const std::string& wanted, Console& console) {
+  if (const auto failure = check_output(wanted)) return failure;
+  const std::string path = behind_links(wanted);
   Part part;
   if (auto failure = part.open(part_name(path, task.id))) return failure;
   if (part.size() > task.size) {

@@ -17,8 +17,8 @@ namespace waybill::app::cli {
 // Before anything is started: says why nothing could be written to `path` (kLocalFile).
 std::optional<Failure> check_output(const std::string& path);
 
-// `task` is SUCCEEDED. An existing file at `path` is replaced in one step, after everything was
-// checked.
+// `task` is SUCCEEDED. An existing file at `path`, or where it links to, is replaced in one step,
+// after everything was checked.
 std::optional<Failure> download_file(ApiCaller& api, const TaskView& task, const std::string& path,
                                      Console& console);
 

@@ -149,7 +149,14 @@ class ExportCommands {
     ApiCaller::Headers headers;
     if (!arguments_.idempotency_key.empty())
       headers.emplace_back("Idempotency-Key", arguments_.idempotency_key);
-    return started(api_.call("POST", std::string(kTasks), *body, headers), "created");
+    Answer answer = api_.call("POST", std::string(kTasks), *body, headers);
+    if (auto* failure = std::get_if<Failure>(&answer); failure != nullptr && failure->unanswered) {
+      failure->message +=
+          "; the export may have been created all the same: see \"waybill export list\"";
+      if (!arguments_.idempotency_key.empty())
+        failure->message += ", or repeat the command with this --idempotency-key";
+    }
+    return started(answer, "created");
   }
 
   int retry() {

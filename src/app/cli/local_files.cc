@@ -1,18 +1,28 @@
 #include "app/cli/local_files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
+#include <system_error>
+
+#include "base/random.h"
 
 namespace waybill::app::cli {
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto end = std::filesystem::weakly_canonical(path, error);
+  return error ? path : end.string();
 }
 
 int write_all(int file, std::string_view bytes) {
@@ -42,13 +52,20 @@ NewFile::~NewFile() {
 }
 
 int NewFile::open(const std::string& path) {
-  path_ = path;
-  const std::filesystem::path target(path);
-  hidden_ = (target.parent_path() / ("." + target.filename().string() + ".XXXXXX")).string();
-  file_ = ::mkostemp(hidden_.data(), O_CLOEXEC);
-  if (file_ < 0) return errno;
-  constexpr mode_t kPublicMode = 0644;  // mkostemp() made it for its owner alone
-  return ::fchmod(file_, kPublicMode) == 0 ? 0 : errno;
+  constexpr int kTries = 100;  // names of 64 random bits
+  path_ = behind_links(path);
+  base::SystemRandom random;
+  for (int i = 0; i < kTries && file_ < 0; ++i) {
+    const std::string name = fmt::format(".waybill-{:016x}.part", random.next());
+    const std::string hidden = (std::filesystem::path(path_).parent_path() / name).string();
+    file_ = ::open(hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ >= 0) hidden_ = hidden;
+    if (file_ < 0 && errno != EEXIST) return errno;
+  }
+  if (file_ < 0) return EEXIST;
+  struct stat present{};
+  if (::stat(path_.c_str(), &present) != 0) return 0;
+  return ::fchmod(file_, present.st_mode & 0777) == 0 ? 0 : errno;
 }
 
 int NewFile::publish() {

@@ -11,6 +11,9 @@ namespace waybill::app::cli {
 // "." for a path without one.
 std::string folder_of(const std::string& path);
 
+// Where a link leads, to its end; any other path as it is.
+std::string behind_links(const std::string& path);
+
 // Both return 0 or errno.
 int write_all(int file, std::string_view bytes);
 // Syncs `file`, which is open as `from`, and renames it to `to`, over what is there.
@@ -24,7 +27,8 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // A hidden file beside `path`. All return 0 or errno.
+  // A hidden file beside `path`, or beside what it links to. It has the mode of the file that it
+  // will replace, else what the umask leaves. All return 0 or errno.
   int open(const std::string& path);
   int write(std::string_view bytes) { return write_all(file_, bytes); }
   int publish();

@@ -273,6 +273,14 @@ std::string receipt_text(const TaskView& task) {
   }
   out += line("data as of", figure(task, "snapshotAt"));
   out += line("kept until", task.expires_at);
+  for (const std::string& note : notes_of(
+           [&](std::string_view key) { return base::parse_int(figure(task, key)).value_or(0); })) {
+    out += line("note", note);
+  }
+  return out;
+}
+
+std::vector<std::string> notes_of(const std::function<std::int64_t(std::string_view)>& figure) {
   struct Note {
     std::string_view key, one, more;
   };
@@ -290,14 +298,13 @@ std::string receipt_text(const TaskView& task) {
        "texts with broken characters, repaired"},
       {"pagesRepaired", "page that was not UTF-8, repaired", "pages that were not UTF-8, repaired"},
       {"undeclaredKeys", "field without a column, left out", "fields without a column, left out"}};
+  std::vector<std::string> notes;
   for (const Note& note : kNotes) {
-    const auto count = base::parse_int(figure(task, note.key));
-    if (count && *count > 0) {
-      out +=
-          line("note", fmt::format("{} {}", grouped(*count), *count == 1 ? note.one : note.more));
-    }
+    const std::int64_t count = figure(note.key);
+    if (count > 0)
+      notes.push_back(fmt::format("{} {}", grouped(count), count == 1 ? note.one : note.more));
   }
-  return out;
+  return notes;
 }
 
 std::string task_text(const TaskView& task) {

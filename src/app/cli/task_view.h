@@ -4,6 +4,7 @@
 #define WAYBILL_APP_CLI_TASK_VIEW_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,9 @@ std::string progress_text(const TaskView& task);
 std::string progress_bar(const TaskView& task, std::size_t columns, bool color);
 // What the receipt says, one line per figure that means something to a reader.
 std::string receipt_text(const TaskView& task);
+// "3 cells cut to 32,767 characters" and so on for each figure of a receipt (by its key, such as
+// "cellsCut") that is not 0 and means that the file differs from the data.
+std::vector<std::string> notes_of(const std::function<std::int64_t(std::string_view)>& figure);
 // Everything about a task, one line each.
 std::string task_text(const TaskView& task);
 

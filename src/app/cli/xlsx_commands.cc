@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -13,6 +13,7 @@
 #include "app/cli/exit_code.h"
 #include "app/cli/local_files.h"
 #include "app/cli/task_view.h"
+#include "app/cli/watch.h"
 #include "base/clock.h"
 #include "base/errno_text.h"
 #include "base/json_writer.h"
@@ -88,6 +89,7 @@ class PageInput {
   static std::optional<Failure> lines(const Take& take) {
     std::streambuf& in = *std::cin.rdbuf();
     std::string line;
+    bool any = false;
     for (std::int64_t number = 1;; ++number) {
       const std::string name = fmt::format("line {} of the standard input", number);
       line.clear();
@@ -98,8 +100,11 @@ class PageInput {
       }
       if (!base::trim(line).empty()) {
         if (auto failure = take(name, line)) return failure;
+        any = true;
       }
-      if (c == std::char_traits<char>::eof()) return std::nullopt;
+      if (c != std::char_traits<char>::eof()) continue;
+      if (!any) return Failure{kInvalidInput, "the standard input holds no page", false};
+      return std::nullopt;
     }
   }
 };
@@ -111,22 +116,32 @@ class FromJson {
       : arguments_(arguments), environment_(environment), console_(console) {}
 
   int run() {
-    if (const auto failure = check_output(arguments_.output)) return fail(console_, *failure);
+    if (const auto failure = check_places()) return fail(console_, *failure);
     if (const int error = file_.open(arguments_.output))
       return fail(console_, local(shown() + " cannot be written", error));
     const auto take = [this](const std::string& name, std::string body) {
       return append(name, std::move(body));
     };
-    if (const auto failure = PageInput::each(arguments_.pages, take))
-      return fail(console_, *failure);
-    if (writer_ == nullptr)
-      return fail(console_, {kInvalidInput, "the standard input holds no page", false});
+    const auto refused_page = PageInput::each(arguments_.pages, take);
+    // An interrupted read looks like the end of the input.
+    if (interrupted_()) return fail(console_, interrupted());
+    if (refused_page) return fail(console_, *refused_page);
     if (const auto failure = finish()) return fail(console_, *failure);
     return kDone;
   }
 
  private:
   [[nodiscard]] std::string shown() const { return base::printable(arguments_.output, 300); }
+
+  [[nodiscard]] std::optional<Failure> check_places() const {
+    for (const std::string& page : arguments_.pages) {
+      std::error_code error;
+      if (page != kStandardInput && std::filesystem::equivalent(page, arguments_.output, error)) {
+        return Failure{kUsage, shown() + " is a page and cannot be the output as well", false};
+      }
+    }
+    return check_output(arguments_.output);
+  }
 
   std::optional<Failure> append(const std::string& name, std::string body) {
     const bool first = writer_ == nullptr;
@@ -142,10 +157,14 @@ class FromJson {
       return Failure{kInvalidInput, name + ": its schemaHash differs from that of the first page",
                      false};
     }
-    const auto rows = writer_->append_json_rows(page.rows_json(), {}, page.readable_behind());
+    more_follow_ = page.has_more;
+    const auto rows =
+        writer_->append_json_rows(page.rows_json(), interrupted_, page.readable_behind());
     if (!rows.ok()) return refused(name, rows.error());
     return std::nullopt;
   }
+
+  static Failure interrupted() { return {kInterrupted, "interrupted; nothing was written", false}; }
 
   std::optional<Failure> open(const std::string& name, std::vector<xlsx::Column> columns) {
     const auto zone = base::TimeZone::find(environment_("TZ").value_or(""));
@@ -183,6 +202,10 @@ class FromJson {
 
   // Nothing becomes visible that was not read back.
   std::optional<Failure> finish() {
+    if (more_follow_) {
+      return Failure{kInvalidInput,
+                     "the last page says hasMore, so rows are missing; give all pages", false};
+    }
     const auto report = writer_->close();
     if (!report.ok()) return refused(shown(), report.error());
     const auto opened = open_file(file_.hidden_path());
@@ -190,6 +213,7 @@ class FromJson {
     const auto& source = std::get<xlsx::LocalFile>(opened);
     const auto verified = xlsx::verify_package(source.size, source.read);
     if (!verified.ok()) return about(arguments_.output, verified.error());
+    if (interrupted_()) return interrupted();
     if (const int error = file_.publish()) return local(shown() + " cannot be written", error);
     print(*report);
     return std::nullopt;
@@ -199,6 +223,10 @@ class FromJson {
     if (!arguments_.json) {
       console_.result_line(fmt::format("wrote {}: {} rows, {}", shown(), grouped(report.rows),
                                        readable_size(static_cast<std::int64_t>(report.bytes))));
+      for (const std::string& note :
+           notes_of([&](std::string_view key) { return figure(report, key); })) {
+        console_.result_line("  note: " + note);
+      }
       return;
     }
     base::JsonWriter out;
@@ -216,9 +244,21 @@ class FromJson {
     console_.result_line(out.text());
   }
 
+  static std::int64_t figure(const xlsx::WriterReport& report, std::string_view key) {
+    if (key == "cellsCut") return report.cells_cut;
+    if (key == "cellsGuarded") return report.cells_guarded;
+    if (key == "integersAsText") return report.integers_as_text;
+    if (key == "decimalsAsText") return report.decimals_as_text;
+    if (key == "invalidAsText") return report.invalid_as_text;
+    if (key == "textRepaired") return report.text_repaired;
+    return key == "undeclaredKeys" ? report.undeclared_keys : 0;
+  }
+
   const Arguments& arguments_;
   const Environment& environment_;
   Console& console_;
+  const std::function<bool()> interrupted_ = catch_interrupts();
+  bool more_follow_ = false;
   NewFile file_;
   int write_error_ = 0;
   exporting::PageParser parser_;
