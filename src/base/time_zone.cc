@@ -18,8 +18,8 @@ date::sys_time<std::chrono::milliseconds> as_time(Millis ms) {
 
 constexpr const char* kZoneFolder = "/usr/share/zoneinfo/";
 constexpr std::size_t kMaxRuleBytes = 200;
-// From here on a zone's table has no entries; its last line says what holds for ever.
-constexpr Millis kTableEndMs = 2'114'380'800'000;  // 2037-01-01T00:00:00Z
+// Behind every entry of a zone's table, which ends in 2037 for most zones and in 2087 for some.
+constexpr date::sys_days kForEver = date::year(10'000) / 1 / 1;
 
 // The last line of a zone's file, a rule in the form of POSIX TZ (RFC 8536 3.3); empty when there
 // is none.
@@ -57,11 +57,11 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
 std::int64_t TimeZone::offset_seconds(Millis utc_ms) const {
   if (zone_ == nullptr) return 0;
   const auto seconds = date::floor<std::chrono::seconds>(as_time(utc_ms));
-  if (utc_ms >= kTableEndMs && last_rule_) {
-    return last_rule_->offset_seconds(seconds.time_since_epoch().count());
-  }
   const auto* zone = static_cast<const date::time_zone*>(zone_);
-  return zone->get_info(seconds).offset.count();
+  const date::sys_info info = zone->get_info(seconds);
+  if (info.end > kForEver && last_rule_)
+    return last_rule_->offset_seconds(seconds.time_since_epoch().count());
+  return info.offset.count();
 }
 
 std::string TimeZone::iso(Millis utc_ms) const {
