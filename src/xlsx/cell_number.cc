@@ -96,7 +96,9 @@ bool is_shortest_double(std::string_view token, const NumberScan& scan) {
   const std::optional<double> value = to_double(token);
   if (!value || !std::isnormal(*value)) return false;
   char printed[32];
-  const auto end = std::to_chars(printed, printed + sizeof printed, *value).ptr;
+  // Not the general form, which prints every digit of a large whole number.
+  const auto end =
+      std::to_chars(printed, printed + sizeof printed, *value, std::chars_format::scientific).ptr;
   const std::string_view again(printed, static_cast<std::size_t>(end - printed));
   const NumberScan printed_scan = scan_number(again);
   return printed_scan.highest == scan.highest && printed_scan.lowest == scan.lowest &&

@@ -98,7 +98,7 @@ base::Error name_compound(const ByteSource& source) {
   };
   if (has("EncryptedPackage")) return encrypted();
   if (has("Workbook") || has("Book"))
-    return not_a_workbook("an old Excel workbook (.xls); save it as .xlsx");
+    return not_a_workbook("an old Excel workbook (.xls)");
   if (has("WordDocument")) return not_a_workbook("an old Word document (.doc)");
   if (has("PowerPoint Document")) return not_a_workbook("an old PowerPoint presentation (.ppt)");
   return not_a_workbook("an OLE compound file");
@@ -146,7 +146,7 @@ std::string_view name_content(std::string_view head) {
       "\x00\x02\x04\x08"sv;  // BIFF2 to BIFF5, without a container
   if (head.size() > 4 && head[0] == '\x09' && kOldKinds.find(head[1]) != std::string_view::npos &&
       head[3] == '\0') {
-    return "an old Excel sheet (.xls); save it as .xlsx";
+    return "an old Excel sheet (.xls)";
   }
   const std::string_view body = head.starts_with("\xEF\xBB\xBF") ? head.substr(3) : head;
   if (!is_text(body)) return "of an unknown kind";
@@ -170,11 +170,11 @@ std::optional<base::Error> refuse_other_file(const ByteSource& source) {
 
 base::Error refuse_other_archive(const ZipReader& zip) {
   constexpr std::pair<std::string_view, std::string_view> kParts[] = {
-      {"xl/workbook.bin", "a binary Excel workbook (.xlsb); save it as .xlsx"},
+      {"xl/workbook.bin", "a binary Excel workbook (.xlsb)"},
       {"word/document.xml", "a Word document (.docx)"},
       {"ppt/presentation.xml", "a PowerPoint presentation (.pptx)"},
       {"index/document.iwa", "an Apple iWork document; export it as .xlsx"},
-      {"meta-inf/manifest.xml", "an OpenDocument file (.ods, .odt); save it as .xlsx"},
+      {"meta-inf/manifest.xml", "an OpenDocument file (.ods, .odt)"},
       {"meta-inf/manifest.mf", "a Java archive"},
   };
   for (const auto& [part, name] : kParts) {

@@ -61,14 +61,14 @@ TEST(ReaderFileKinds, AreNamed) {  // X150
       {"{\\rtf1", "an RTF document"},
       {"\x1F\x8B\x08", "a gzip file"},
       {"\x89PNG\r\n", "an image"},
-      {std::string("\x09\x08\x08\0\0\x05", 6), "an old Excel sheet (.xls); save it as .xlsx"},
-      {std::string("\x09\x04\x06\0\0\0", 6), "an old Excel sheet (.xls); save it as .xlsx"},
+      {std::string("\x09\x08\x08\0\0\x05", 6), "an old Excel sheet (.xls)"},
+      {std::string("\x09\x04\x06\0\0\0", 6), "an old Excel sheet (.xls)"},
       {std::string("\x09\x05\x06\0\0\0", 6), "of an unknown kind"},
       {plain.finish(), "a ZIP archive without a workbook"},
       {archive("word/document.xml"), "a Word document (.docx)"},
       {archive("ppt/presentation.xml"), "a PowerPoint presentation (.pptx)"},
-      {archive("xl/workbook.bin"), "a binary Excel workbook (.xlsb); save it as .xlsx"},
-      {archive("META-INF/manifest.xml"), "an OpenDocument file (.ods, .odt); save it as .xlsx"},
+      {archive("xl/workbook.bin"), "a binary Excel workbook (.xlsb)"},
+      {archive("META-INF/manifest.xml"), "an OpenDocument file (.ods, .odt)"},
       {archive("META-INF/MANIFEST.MF"), "a Java archive"},
       {archive("Index/Document.iwa"), "an Apple iWork document; export it as .xlsx"},
       {word.zip().finish(), "a ZIP archive without a workbook"},
@@ -115,7 +115,7 @@ TEST(ReaderFileKinds, CompoundFiles) {  // X148
     EXPECT_EQ(error.code, "XLSX_ENCRYPTED");
   }
   EXPECT_EQ(refused(compound({"Root Entry", "Workbook"}, false)).message,
-            "the file is an old Excel workbook (.xls); save it as .xlsx, not an XLSX workbook");
+            "the file is an old Excel workbook (.xls), not an XLSX workbook");
   EXPECT_EQ(refused(compound({"WordDocument"}, true)).message,
             "the file is an old Word document (.doc), not an XLSX workbook");
   EXPECT_EQ(refused(compound({"Other"}, true)).message,

@@ -83,8 +83,10 @@ base::Result<Endpoint> find_endpoint(const Arguments& arguments, const Environme
   if (endpoint.url.empty()) endpoint.url = demo;
   if (endpoint.url.empty()) {
     return base::invalid(
-        "url", data ? "no demo has run in " + *data + ": give --url or WAYBILL_URL"
-                    : "no server is known: start waybill demo, or give --url or WAYBILL_URL");
+        "url",
+        data ? "no demo has run in " + *data + ": give --url or WAYBILL_URL"
+             : "no server is known: start waybill demo (one with --data needs the same --data "
+               "here), or give --url or WAYBILL_URL");
   }
   while (endpoint.url.ends_with('/')) endpoint.url.pop_back();
   if (endpoint.token.empty() && endpoint.url == demo) {

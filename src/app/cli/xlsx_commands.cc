@@ -148,7 +148,7 @@ class FromJson {
     auto parsed = parser_.parse(
         std::move(body), {.max_rows = std::numeric_limits<std::int64_t>::max(), .first = first});
     if (const auto* failure = std::get_if<exporting::Failure>(&parsed))
-      return Failure{kInvalidInput, name + ": " + failure->message, false};
+      return Failure{kInvalidInput, name + ": " + about_page(failure->message), false};
     auto& page = std::get<exporting::ProviderPage>(parsed);
     if (first) {
       schema_hash_ = page.schema_hash;
@@ -162,6 +162,16 @@ class FromJson {
         writer_->append_json_rows(page.rows_json(), interrupted_, page.readable_behind());
     if (!rows.ok()) return refused(name, rows.error());
     return std::nullopt;
+  }
+
+  // There is no service here that answers.
+  static std::string about_page(std::string message) {
+    constexpr std::string_view kAnswer = "The business service's answer is truncated or";
+    if (message.starts_with(kAnswer)) {
+      return "the page is truncated or not valid JSON (UTF-8; a file holds one page, and so does a "
+             "line of the standard input)";
+    }
+    return message;
   }
 
   static Failure interrupted() { return {kInterrupted, "interrupted; nothing was written", false}; }
