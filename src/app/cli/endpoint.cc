@@ -83,10 +83,9 @@ base::Result<Endpoint> find_endpoint(const Arguments& arguments, const Environme
   if (endpoint.url.empty()) endpoint.url = demo;
   if (endpoint.url.empty()) {
     return base::invalid(
-        "url",
-        data ? "no demo has run in " + *data + ": give --url or WAYBILL_URL"
-             : "no server is known: start waybill demo (one with --data needs the same --data "
-               "here), or give --url or WAYBILL_URL");
+        "url", data ? "no demo has run in " + *data + ": give --url or WAYBILL_URL"
+                    : "no server is known: start waybill demo, or give --url or WAYBILL_URL; "
+                      "WAYBILL_DATA=DIR finds a demo that was started with --data DIR");
   }
   while (endpoint.url.ends_with('/')) endpoint.url.pop_back();
   if (endpoint.token.empty() && endpoint.url == demo) {
