@@ -259,6 +259,11 @@ TEST_F(HttpClientLimits, ADripCannotExtendTheTimeOut) {
 // D120: without a descriptor the call fails like one to a service that is away, so its task is
 // tried again; the next call works.
 TEST_F(HttpClientLimits, WithoutDescriptorsACallFailsAndTheNextOneWorks) {
+  // The undefined-behaviour sanitizer opens a pipe when it first sees a class: it sees these now.
+  // No connection is kept that the next call could use.
+  server_.enqueue(Reply::of(200, {{"Connection", "close"}}, "{}"));
+  ASSERT_TRUE(client_->send(request_).ok());
+  const auto requests = server_.request_count();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit tight = before;
@@ -268,7 +273,7 @@ TEST_F(HttpClientLimits, WithoutDescriptorsACallFailsAndTheNextOneWorks) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().category, ErrorCategory::kUnavailable) << refused.error().message;
-  EXPECT_EQ(server_.request_count(), 0u);
+  EXPECT_EQ(server_.request_count(), requests);
   expect_recovery();
 }
 
