@@ -85,9 +85,9 @@ Result<Millis> parse_iso(std::string_view text) {
   const auto digits = [&](std::size_t count) -> int {
     int number = -1;
     if (text.size() < count) return -1;
-    const char* const last = text.data() + count;
-    const auto [end, error] = std::from_chars(text.data(), last, number);
-    if (error != std::errc() || end != last || text[0] == '-') return -1;
+    const std::string_view head = text.substr(0, count);
+    const auto [end, error] = std::from_chars(head.data(), head.data() + head.size(), number);
+    if (error != std::errc() || end != head.data() + head.size() || head[0] == '-') return -1;
     text.remove_prefix(count);
     return number;
   };

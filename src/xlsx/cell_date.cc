@@ -100,7 +100,7 @@ std::optional<std::int64_t> read_offset(Reader& in) {
   const bool colon = in.take(':');
   if ((colon || !in.at_end()) && !in.digits(2, minutes)) return std::nullopt;
   if (minutes > 59 || hours * 60 + minutes > kMaxOffsetHours * 60) return std::nullopt;
-  const std::int64_t seconds = (hours * 60 + minutes) * 60;
+  const std::int64_t seconds = (std::int64_t{hours} * 60 + minutes) * 60;
   return west ? -seconds : seconds;
 }
 

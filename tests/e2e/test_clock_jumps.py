@@ -5,12 +5,15 @@ import time
 
 import pytest
 
-from harness import Provider, read_rows, wait_until
+from harness import SANITIZED, Provider, read_rows, wait_until
 
 LIBRARIES = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 JUMP_S = 300
 
-pytestmark = pytest.mark.skipif(not LIBRARIES, reason="libfaketime is missing; ./setup --all installs it")
+pytestmark = [
+    pytest.mark.skipif(not LIBRARIES, reason="libfaketime is missing; ./setup --all installs it"),
+    pytest.mark.skipif(SANITIZED, reason="a sanitizer's runtime must be loaded before any other library"),
+]
 
 
 class Clock:
