@@ -402,6 +402,26 @@ TEST_F(ConsumerTest, ARefusedOutcomeFailsAlone) {
   EXPECT_NE(world_.status(good), TaskStatus::kRunning);
 }
 
+// A success that was committed without an answer, and then refused when it was told again: what it
+// made must not be removed, whatever becomes of the second telling.
+TEST_F(ConsumerTest, ACommittedSuccessKeepsItsFileWhenItIsRefusedAfterwards) {
+  Node& a = node();
+  const auto id = world_.create();
+  world_.settle();
+  world_.fail_commit("finish", Injected::kUnknownDone);
+  a.executor().end(0);
+  world_.settle();
+  EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
+  EXPECT_TRUE(a.executor().run(0).settled.empty());
+  world_.fail_commit("finish", Injected::kFatal, 2);
+  world_.run_for(60'000);
+  EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
+  for (const FinishOutcome heard : a.executor().run(0).settled)
+    EXPECT_EQ(heard, FinishOutcome::kCommitted);
+  EXPECT_EQ(a.dispatch().executions().size(), 0u);
+  EXPECT_EQ(a.dispatch().workbench()->slots().free(0).total(), 5);
+}
+
 // A claim whose answer is lost: the watchdog finds what is RUNNING in this name and nobody
 // executes.
 TEST_F(ConsumerTest, AnUnknownClaimIsReleasedByTheWatchdog) {

@@ -138,7 +138,13 @@ void Finisher::settle_all(std::vector<Item> batch, const std::vector<FinishOutco
           log_execution(base::LogLevel::kWarn, "execution.fenced", item.ended.execution,
                         core::to_string(finish.event));
         }
-        close(item, FinishOutcome::kFenced);
+        if (item.refused && item.replayed) {
+          // Told as a failure now, but the try whose answer was lost told what really happened, and
+          // it may be what stands in the database.
+          leave(item);
+        } else {
+          close(item, FinishOutcome::kFenced);
+        }
         break;
       case FinishOutcome::kCancelled:
         metrics_.fenced_cancelled.add();
@@ -193,17 +199,18 @@ void Finisher::keep(std::vector<Item> batch, const base::Error& error) {
 }
 
 void Finisher::give_up(const Item& item) {
-  // Nobody knows how it ended in the database; the reconciler decides, and the orphan scan looks
-  // after the file.
   metrics_.finish_given_up.add();
   log_execution(base::LogLevel::kError, "execution.given_up", item.ended.execution,
                 "the lease ran out before the database took the result");
-  bench_.map().remove(item.ended.execution);
-  if (item.ended.slot) bench_.slots().give_back(*item.ended.slot);
+  leave(item);
 }
 
 void Finisher::close(const Item& item, FinishOutcome answer) {
   if (item.ended.outcome.settled) item.ended.outcome.settled(answer);
+  leave(item);
+}
+
+void Finisher::leave(const Item& item) {
   bench_.map().remove(item.ended.execution);
   if (item.ended.slot) bench_.slots().give_back(*item.ended.slot);
 }

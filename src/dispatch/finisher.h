@@ -51,6 +51,9 @@ class Finisher {
   void keep(std::vector<Item> batch, const base::Error& error);
   void give_up(const Item& item);
   void close(const Item& item, store::FinishOutcome answer);
+  // Without an answer: nobody knows how it ended in the database. The reconciler decides, and the
+  // orphan scan looks after the file.
+  void leave(const Item& item);
 
   const Settings& settings_;
   store::WorkStore& store_;
