@@ -8,6 +8,7 @@ namespace waybill::dispatch {
 
 std::optional<ExecutionMap::Ticket> ExecutionMap::enter(const Execution& execution) {
   const std::lock_guard lock(mutex_);
+  if (abandoned_.contains(execution)) return std::nullopt;
   const auto [it, fresh] = items_.try_emplace(execution);
   if (!fresh) return std::nullopt;
   it->second.flag = std::make_shared<StopFlag>();
@@ -71,6 +72,18 @@ void ExecutionMap::remove(const Execution& execution) {
     empty = items_.empty();
   }
   if (empty) drained_.raise();
+}
+
+void ExecutionMap::abandon(const Execution& execution) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (abandoned_.insert(execution).second) abandoned_order_.push_back(execution);
+    if (abandoned_order_.size() > kAbandonedKept) {
+      abandoned_.erase(abandoned_order_.front());
+      abandoned_order_.pop_front();
+    }
+  }
+  remove(execution);
 }
 
 std::vector<ExecutionMap::Entry> ExecutionMap::leased() const {

@@ -6,11 +6,13 @@
 #define WAYBILL_DISPATCH_EXECUTION_MAP_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -35,8 +37,8 @@ class ExecutionMap {
  public:
   using Ticket = std::uint64_t;  // which claim an entry belongs to
 
-  // Before the claim of a delivered command. Empty: it is here already; acknowledge the delivery
-  // and forget it.
+  // Before the claim of a delivered command. Empty: it is here already, or was and ended without
+  // an answer; acknowledge the delivery and forget it.
   std::optional<Ticket> enter(const Execution& execution);
   // The claim took nothing. Does nothing when another claim has adopted the entry.
   void leave(const Execution& execution, Ticket ticket);
@@ -52,6 +54,11 @@ class ExecutionMap {
   bool end(const Execution& execution);
   // The outcome is settled; frees the key.
   void remove(const Execution& execution);
+  // It ended here, and the database may still say that it runs in this name. The key never enters
+  // again (the last kAbandonedKept of them): a later delivery whose claim has no answer would take
+  // what it reads for its own.
+  void abandon(const Execution& execution);
+  static constexpr std::size_t kAbandonedKept = 10'000;  // executions
 
   struct Entry {
     Execution execution;
@@ -93,6 +100,8 @@ class ExecutionMap {
 
   mutable std::mutex mutex_;
   std::unordered_map<Execution, Item, ExecutionHash> items_;
+  std::unordered_set<Execution, ExecutionHash> abandoned_;
+  std::deque<Execution> abandoned_order_;  // the oldest first
   Ticket last_ticket_ = 0;
   bool guarded_ = true;
   base::Wake drained_;

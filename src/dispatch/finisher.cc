@@ -207,11 +207,13 @@ void Finisher::give_up(const Item& item) {
 
 void Finisher::close(const Item& item, FinishOutcome answer) {
   if (item.ended.outcome.settled) item.ended.outcome.settled(answer);
-  leave(item);
+  if (item.ended.outcome.lost) return leave(item);
+  bench_.map().remove(item.ended.execution);
+  if (item.ended.slot) bench_.slots().give_back(*item.ended.slot);
 }
 
 void Finisher::leave(const Item& item) {
-  bench_.map().remove(item.ended.execution);
+  bench_.map().abandon(item.ended.execution);
   if (item.ended.slot) bench_.slots().give_back(*item.ended.slot);
 }
 

@@ -95,6 +95,19 @@ TEST(ExecutionMap, ASecondDeliveryFindsTheFirst) {
   EXPECT_TRUE(map.enter(execution).has_value());
 }
 
+// It may still be RUNNING in this name: a delivery that comes again must not start it once more.
+TEST(ExecutionMap, WhatWasAbandonedNeverEntersAgain) {
+  ExecutionMap map;
+  ASSERT_TRUE(map.enter({.id = 1, .version = 1}));
+  map.abandon({.id = 1, .version = 1});
+  EXPECT_EQ(map.size(), 0u);
+  EXPECT_FALSE(map.enter({.id = 1, .version = 1}));
+  EXPECT_TRUE(map.enter({.id = 1, .version = 2}));
+  for (std::size_t i = 0; i < ExecutionMap::kAbandonedKept; ++i)
+    map.abandon({.id = 2 + static_cast<core::TaskId>(i), .version = 1});
+  EXPECT_TRUE(map.enter({.id = 1, .version = 1})) << "kept in bounded memory";
+}
+
 // F8 (b): of two claims of one version only one may execute, whatever the order of their answers.
 TEST(ExecutionMap, AnAdoptedEntryNoLongerBelongsToItsUndecidedClaim) {
   ExecutionMap map;
