@@ -40,10 +40,18 @@ def wait_until(condition, what, seconds=WAIT_S, every=0.01):
         time.sleep(every)
 
 
+GIVEN_PORTS = set()
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """One that nobody has now and that was not given before: a port is free again until its server starts."""
+    while True:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        if port not in GIVEN_PORTS:
+            GIVEN_PORTS.add(port)
+            return port
 
 
 def token(user="alice", tenant="t1", app="shop", permissions=None):
