@@ -161,6 +161,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"provider_services:\n  iam:\n    base_url: ftp://x\n", "must be a URL such as"},
         Wrong{"provider_services:\n  iam:\n    base_url: http://u:hunter2@x/\n",
               "must be a URL such as"},
+        Wrong{"server:\n  listen: 999.1.1.1:80\n", "must be an address and a port"},
+        Wrong{"server:\n  listen: '[::g]:80'\n", "must be an address and a port"},
+        Wrong{"provider_services:\n  iam:\n    base_url: http://x:99999\n",
+              "provider_services.iam.base_url: must be a URL such as"},
+        Wrong{"provider_services:\n  iam:\n    base_url: 'http://x:'\n", "must be a URL such as"},
+        Wrong{"provider_services:\n  iam:\n    base_url: 'http://[::1'\n", "must be a URL such as"},
         Wrong{"limits: [\n", "is not valid YAML"}, Wrong{"\t- x: [", "is not valid YAML"}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -444,15 +444,7 @@ TEST_F(ConsumerTest, AnUnknownClaimIsReleasedByTheWatchdog) {
 TEST_F(ConsumerTest, AThousandInlineTasksInAFewSteps) {
   Node& a = node({.adjust = [](Settings& s) { s.lanes[0].workers = 500; }});
   a.executor().end_at_once = true;
-  std::vector<store::NewTask> tasks(500);
-  for (auto& task : tasks) {
-    task.kind = core::TaskKind::kAction;
-    task.type = kType;
-    task.lane = kLane;
-    task.tenant_id = "t1";
-    task.app_code = "app";
-    task.requested_by = "u1";
-  }
+  const std::vector<store::NewTask> tasks(500, new_action());
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(world_.store->create_tasks(tasks).ok());
   int steps = 0;
   for (; a.metrics().finished.value() < 1'000 && steps < 20; ++steps)

@@ -93,6 +93,32 @@ TEST_F(DeliveryTest, AFailingClaimHoldsTheDelivery) {
   for (const auto id : ids) EXPECT_EQ(world_.status(id), TaskStatus::kSucceeded);
 }
 
+// What was given up is RUNNING in this name and runs nowhere. Its message comes once more, and the
+// claim that changes nothing gets no answer: that RUNNING is not this claim's.
+TEST_F(DeliveryTest, WhatWasGivenUpIsNotStartedAgain) {
+  world_.add("p", kPublisher);
+  Node& a = world_.add("a", {.broker = true, .adjust = [](Settings& s) {
+                               poll_seldom(s);
+                               s.sweep_after_ms = 0;
+                             }});
+  world_.settle();
+  const auto id = world_.create();
+  world_.run_for(10'000);
+  ASSERT_EQ(a.executor().starts_of(id), 1u);
+  world_.away();
+  a.executor().end(0);
+  world_.run_for(400'000);
+  ASSERT_EQ(a.metrics().finish_given_up.value(), 1);
+  world_.back();
+  ASSERT_EQ(world_.status(id), TaskStatus::kRunning);
+  world_.fail_commit("claim_delivered", Injected::kUnknownLost);
+  world_.broker.inject(message(id, 1));
+  world_.run_for(20'000);
+  EXPECT_EQ(a.executor().starts_of(id), 1u);
+  EXPECT_EQ(a.dispatch().executions().size(), 0u);
+  EXPECT_EQ(world_.broker.unsettled(), 0u);
+}
+
 // 09 section 2: the answer of a claim is lost; replayed, and RUNNING in my name is mine.
 TEST_F(DeliveryTest, AnUnknownClaimIsResolved) {
   for (const Injected how : {Injected::kUnknownLost, Injected::kUnknownDone}) {

@@ -17,18 +17,6 @@ namespace {
 using core::Event;
 using core::TaskStatus;
 
-store::NewTask new_action(std::int32_t max_attempts = 3) {
-  store::NewTask task;
-  task.kind = core::TaskKind::kAction;
-  task.type = kType;
-  task.lane = kLane;
-  task.tenant_id = "t1";
-  task.app_code = "app";
-  task.requested_by = "u1";
-  task.max_attempts = max_attempts;
-  return task;
-}
-
 // Minutes instead of hours, and few polls; nothing else changes.
 void impatient(Settings& settings) {
   poll_seldom(settings);

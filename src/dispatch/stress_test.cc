@@ -131,14 +131,7 @@ TEST(WatchdogThreadTest, WorkThatHoldsItsThreadStarvesNoRenewal) {
                           .remover = nullptr,
                           .extra_roles = {}});
   ASSERT_TRUE(dispatch.start(true).ok());
-  store::NewTask task;
-  task.kind = core::TaskKind::kAction;
-  task.type = kType;
-  task.lane = kLane;
-  task.tenant_id = "t1";
-  task.app_code = "app";
-  task.requested_by = "u1";
-  const auto id = store.create_task(task);
+  const auto id = store.create_task(new_action());
   ASSERT_TRUE(id.ok());
   executor.wait_held();
   {

@@ -202,17 +202,22 @@ TEST(Zip64, LargePartsSayVersion45Everywhere) {  // X90
   EXPECT_EQ(parts.back().content, "<row/></worksheet>");
 }
 
+// A package up to the inside of its only sheet.
+void begin_sheet(ZipWriter& zip) {
+  for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml",
+                           "xl/_rels/workbook.xml.rels", "xl/styles.xml"}) {
+    ASSERT_TRUE(zip.add(name, "<x/>").ok());
+  }
+  ASSERT_TRUE(zip.begin("xl/worksheets/sheet1.xml", true).ok());
+}
+
 // Rows of 16 bytes, all at the same place of what is looked at in one go, however they lie.
 TEST(Verify, RowsAreCountedWhereverTheyBegin) {
   constexpr std::int64_t kRows = 20'000;
   for (std::size_t shift = 0; shift < 17; ++shift) {
     std::string package;
     ZipWriter zip(testing::into(package), Compression::kFast, 1ull << 40);
-    for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml",
-                             "xl/_rels/workbook.xml.rels", "xl/styles.xml"}) {
-      ASSERT_TRUE(zip.add(name, "<x/>").ok());
-    }
-    ASSERT_TRUE(zip.begin("xl/worksheets/sheet1.xml", true).ok());
+    begin_sheet(zip);
     std::string sheet(shift, ' ');
     for (std::int64_t row = 0; row < kRows; ++row) sheet += "<row r=\"10000\"/>";
     sheet += "<rows/><ro w=\"\"/><row><row r=\"1\"></row></row>";  // two rows
@@ -229,11 +234,7 @@ TEST(Verify, RowsAreCountedWhereverTheyBegin) {
 TEST(Zip64, SheetsOver4GiBAreWholeAndVerified) {  // X90
   std::string package;
   ZipWriter zip(testing::into(package), Compression::kFast, 1ull << 40);
-  for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml",
-                           "xl/_rels/workbook.xml.rels", "xl/styles.xml"}) {
-    ASSERT_TRUE(zip.add(name, "<x/>").ok());
-  }
-  ASSERT_TRUE(zip.begin("xl/worksheets/sheet1.xml", true).ok());
+  begin_sheet(zip);
   std::string block;
   while (block.size() < (1u << 20))
     block += "<row r=\"1\"><c><v>" + std::string(80, '7') + "</v></c></row>";

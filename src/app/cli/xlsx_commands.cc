@@ -109,6 +109,16 @@ class PageInput {
   }
 };
 
+// What the file says otherwise than the data, by the names of a receipt.
+constexpr std::pair<std::string_view, std::int64_t xlsx::WriterReport::*> kFigures[] = {
+    {"cellsCut", &xlsx::WriterReport::cells_cut},
+    {"cellsGuarded", &xlsx::WriterReport::cells_guarded},
+    {"integersAsText", &xlsx::WriterReport::integers_as_text},
+    {"decimalsAsText", &xlsx::WriterReport::decimals_as_text},
+    {"invalidAsText", &xlsx::WriterReport::invalid_as_text},
+    {"textRepaired", &xlsx::WriterReport::text_repaired},
+    {"undeclaredKeys", &xlsx::WriterReport::undeclared_keys}};
+
 // waybill xlsx from-json
 class FromJson {
  public:
@@ -243,25 +253,17 @@ class FromJson {
     out.begin_object().field("path", arguments_.output).field("rows", report.rows);
     out.key("rowsPerSheet").begin_array();
     for (const std::int64_t rows : report.rows_per_sheet) out.value(rows);
-    out.end_array().field("bytes", report.bytes).field("cellsCut", report.cells_cut);
-    out.field("cellsGuarded", report.cells_guarded)
-        .field("integersAsText", report.integers_as_text)
-        .field("decimalsAsText", report.decimals_as_text)
-        .field("invalidAsText", report.invalid_as_text)
-        .field("textRepaired", report.text_repaired)
-        .field("undeclaredKeys", report.undeclared_keys)
-        .end_object();
+    out.end_array().field("bytes", report.bytes);
+    for (const auto& [key, member] : kFigures) out.field(key, report.*member);
+    out.end_object();
     console_.result_line(out.text());
   }
 
   static std::int64_t figure(const xlsx::WriterReport& report, std::string_view key) {
-    if (key == "cellsCut") return report.cells_cut;
-    if (key == "cellsGuarded") return report.cells_guarded;
-    if (key == "integersAsText") return report.integers_as_text;
-    if (key == "decimalsAsText") return report.decimals_as_text;
-    if (key == "invalidAsText") return report.invalid_as_text;
-    if (key == "textRepaired") return report.text_repaired;
-    return key == "undeclaredKeys" ? report.undeclared_keys : 0;
+    for (const auto& [name, member] : kFigures) {
+      if (name == key) return report.*member;
+    }
+    return 0;
   }
 
   const Arguments& arguments_;

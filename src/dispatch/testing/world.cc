@@ -309,17 +309,24 @@ void World::run_for(Millis duration) {
   }
 }
 
-core::TaskId World::create(core::Level level, const std::string& tenant, const std::string& type,
-                           std::int32_t max_attempts) {
+store::NewTask new_action(std::int32_t max_attempts) {
   store::NewTask task;
   task.kind = core::TaskKind::kAction;
-  task.type = type;
+  task.type = kType;
   task.lane = kLane;
-  task.priority = level;
-  task.tenant_id = tenant;
+  task.tenant_id = "t1";
   task.app_code = "app";
   task.requested_by = "u1";
   task.max_attempts = max_attempts;
+  return task;
+}
+
+core::TaskId World::create(core::Level level, const std::string& tenant, const std::string& type,
+                           std::int32_t max_attempts) {
+  store::NewTask task = new_action(max_attempts);
+  task.type = type;
+  task.priority = level;
+  task.tenant_id = tenant;
   const auto id = store->create_task(task);
   EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
   return id.ok() ? *id : 0;

@@ -97,6 +97,9 @@ struct NodeOptions {
   base::Clock* clock = nullptr;  // the machine's; the world's, which is the database's, if none
 };
 
+// An action of kType in kLane.
+store::NewTask new_action(std::int32_t max_attempts = 3);
+
 // For stories of many minutes: fewer polls, nothing else changes.
 inline void poll_seldom(Settings& settings) { settings.poll_max_ms = 20'000; }
 
